@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/crc32c.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* table[k][b]: the CRC of byte b followed by k zero bytes ("slicing by eight"). */
+static uint32_t table[8][256];
+static pthread_once_t table_once = PTHREAD_ONCE_INIT;
+
+static void table_fill(void)
+{
+    for (uint32_t b = 0; b < 256; b++) {
+        uint32_t crc = b;
+        for (int i = 0; i < 8; i++)
+            crc = crc >> 1 ^ (crc & 1 ? UINT32_C(0x82f63b78) : 0);
+        table[0][b] = crc;
+    }
+    for (int k = 1; k < 8; k++)
+        for (int b = 0; b < 256; b++)
+            table[k][b] = table[k - 1][b] >> 8 ^ table[0][table[k - 1][b] & 0xff];
+}
+
+uint32_t crc32c_portable(uint32_t crc, const void *at, size_t n)
+{
+    pthread_once(&table_once, table_fill);
+    const unsigned char *p = at;
+    crc = ~crc;
+    for (; n >= 8; n -= 8, p += 8) {
+        uint32_t low = crc ^ ((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+                              (uint32_t)p[3] << 24);
+        crc = table[7][low & 0xff] ^ table[6][low >> 8 & 0xff] ^ table[5][low >> 16 & 0xff] ^
+              table[4][low >> 24] ^ table[3][p[4]] ^ table[2][p[5]] ^ table[1][p[6]] ^
+              table[0][p[7]];
+    }
+    for (; n > 0; n--, p++)
+        crc = crc >> 8 ^ table[0][(crc ^ *p) & 0xff];
+    return ~crc;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t crc, const void *at,
+                                                                size_t n)
+{
+    const unsigned char *p = at;
+    uint64_t c = ~crc;
+    for (; n >= 8; n -= 8, p += 8) {
+        uint64_t word;
+        memcpy(&word, p, sizeof word);
+        c = __builtin_ia32_crc32di(c, word);
+    }
+    for (; n > 0; n--, p++)
+        c = __builtin_ia32_crc32qi((uint32_t)c, *p);
+    return ~(uint32_t)c;
+}
+#endif
+
+uint32_t crc32c(uint32_t crc, const void *at, size_t n)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("sse4.2"))
+        return crc32c_sse42(crc, at, n);
+#endif
+    return crc32c_portable(crc, at, n);
+}

@@ -1,0 +1,22 @@
+# A room's test links only the rooms below it, so the linker catches an arrow that points upward.
+TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) -I$(top_srcdir)/tests -Wno-conversion
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = $(SHELL)
+AM_TESTS_ENVIRONMENT = builddir='$(abs_builddir)'; srcdir='$(abs_srcdir)'; export builddir srcdir;
+
+if HAVE_CHECK
+check_LIBRARIES += libtestlib.a
+libtestlib_a_SOURCES = %D%/lib/runner.c %D%/lib/runner.h
+libtestlib_a_CFLAGS = $(TEST_CFLAGS)
+TEST_RUNNERS =
+include tests/unit/base.mk
+include tests/unit/plog.mk
+include tests/unit/partition.mk
+include tests/unit/catalog.mk
+include tests/unit/queue.mk
+include tests/unit/http.mk
+include tests/unit/sqs.mk
+check_PROGRAMS += $(TEST_RUNNERS)
+TESTS += $(TEST_RUNNERS)
+endif
+include tests/integration/integration.mk
