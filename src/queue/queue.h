@@ -101,6 +101,7 @@ struct queue_wait {
     int left;          /* atomic: marks not yet reached */
     unsigned marks_n;
     struct queue_mark marks[QUEUE_BATCH_MAX];
+    struct queue_mark *more; /* queue's: in their place when one verb needs more (purge) */
 };
 
 /* True: not everything is durable yet, ready() will be called exactly once. False: answer now (look
@@ -206,7 +207,8 @@ struct queue_poll {
     struct queue_topic *topic;
     struct queue_waiters *waiters; /* queue's; this and the following */
     struct queue_poll *next, *previous;
-    bool linked, woken;
+    bool linked, woken, calling;
+    uint64_t seen;
     void (*wake)(struct queue_poll *p); /* any thread, no lock held: call queue_receive again */
 };
 
