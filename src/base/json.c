@@ -238,25 +238,25 @@ bool json_next_element(struct json *p)
 enum json_type json_peek(struct json *p)
 {
     if (!p->value_due)
-        return JSON_NOTHING;
+        return JSON_TYPE_NOTHING;
     space_skip(p);
     if (p->at == p->end)
-        return JSON_NOTHING;
+        return JSON_TYPE_NOTHING;
     unsigned char c = *p->at;
     switch (c) {
     case '{':
-        return JSON_OBJECT;
+        return JSON_TYPE_OBJECT;
     case '[':
-        return JSON_ARRAY;
+        return JSON_TYPE_ARRAY;
     case '"':
-        return JSON_STRING;
+        return JSON_TYPE_STRING;
     case 't':
     case 'f':
-        return JSON_BOOL;
+        return JSON_TYPE_BOOL;
     case 'n':
-        return JSON_NULL;
+        return JSON_TYPE_NULL;
     default:
-        return c == '-' || (c >= '0' && c <= '9') ? JSON_NUMBER : JSON_NOTHING;
+        return c == '-' || (c >= '0' && c <= '9') ? JSON_TYPE_NUMBER : JSON_TYPE_NOTHING;
     }
 }
 
@@ -297,7 +297,7 @@ static bool value_is(struct json *p, enum json_type type)
     enum json_type found = json_peek(p);
     if (found == type)
         return true;
-    if (found == JSON_NOTHING)
+    if (found == JSON_TYPE_NOTHING)
         corrupt(p);
     else
         invalid(p);
@@ -306,31 +306,31 @@ static bool value_is(struct json *p, enum json_type type)
 
 enum err json_enter_object(struct json *p)
 {
-    if (value_is(p, JSON_OBJECT))
+    if (value_is(p, JSON_TYPE_OBJECT))
         level_enter(p, true);
     return p->verdict;
 }
 
 enum err json_enter_array(struct json *p)
 {
-    if (value_is(p, JSON_ARRAY))
+    if (value_is(p, JSON_TYPE_ARRAY))
         level_enter(p, false);
     return p->verdict;
 }
 
-enum err json_string(struct json *p, struct bytes *value)
+enum err json_read_string(struct json *p, struct bytes *value)
 {
     struct bytes found;
-    if (value_is(p, JSON_STRING) && string_take(p, &found)) {
+    if (value_is(p, JSON_TYPE_STRING) && string_take(p, &found)) {
         p->value_due = false;
         *value = found;
     }
     return p->verdict;
 }
 
-enum err json_int64(struct json *p, int64_t *value)
+enum err json_read_int64(struct json *p, int64_t *value)
 {
-    if (!value_is(p, JSON_NUMBER))
+    if (!value_is(p, JSON_TYPE_NUMBER))
         return p->verdict;
     bool integer;
     const unsigned char *from = p->at, *end = json_lex_number(from, p->end, &integer);
@@ -345,9 +345,9 @@ enum err json_int64(struct json *p, int64_t *value)
     return ERR_OK;
 }
 
-enum err json_bool(struct json *p, bool *value)
+enum err json_read_bool(struct json *p, bool *value)
 {
-    if (!value_is(p, JSON_BOOL))
+    if (!value_is(p, JSON_TYPE_BOOL))
         return p->verdict;
     bool is_true = *p->at == 't';
     if (literal_take(p, is_true ? BYTES_OF("true") : BYTES_OF("false"))) {
@@ -357,9 +357,9 @@ enum err json_bool(struct json *p, bool *value)
     return p->verdict;
 }
 
-bool json_null(struct json *p)
+bool json_read_null(struct json *p)
 {
-    if (json_peek(p) != JSON_NULL || !literal_take(p, BYTES_OF("null")))
+    if (json_peek(p) != JSON_TYPE_NULL || !literal_take(p, BYTES_OF("null")))
         return false;
     p->value_due = false;
     return true;
@@ -370,13 +370,13 @@ static void scalar_skip(struct json *p, enum json_type type)
 {
     bool aside;
     const unsigned char *end = NULL;
-    if (type == JSON_NULL)
+    if (type == JSON_TYPE_NULL)
         literal_take(p, BYTES_OF("null"));
-    else if (type == JSON_BOOL)
+    else if (type == JSON_TYPE_BOOL)
         literal_take(p, *p->at == 't' ? BYTES_OF("true") : BYTES_OF("false"));
-    else if (type == JSON_STRING && (end = json_lex_string(p->at + 1, p->end, &aside)) != NULL)
+    else if (type == JSON_TYPE_STRING && (end = json_lex_string(p->at + 1, p->end, &aside)) != NULL)
         p->at = end + 1;
-    else if (type == JSON_NUMBER && (end = json_lex_number(p->at, p->end, &aside)) != NULL)
+    else if (type == JSON_TYPE_NUMBER && (end = json_lex_number(p->at, p->end, &aside)) != NULL)
         p->at = end;
     else
         corrupt(p);
@@ -391,10 +391,10 @@ enum err json_skip(struct json *p)
     CHECK(p->value_due);
     enum json_type type = json_peek(p);
     struct bytes key;
-    if (type == JSON_OBJECT && level_enter(p, true))
+    if (type == JSON_TYPE_OBJECT && level_enter(p, true))
         while (json_next_member(p, &key))
             json_skip(p);
-    else if (type == JSON_ARRAY && level_enter(p, false))
+    else if (type == JSON_TYPE_ARRAY && level_enter(p, false))
         while (json_next_element(p))
             json_skip(p);
     else if (p->verdict == ERR_OK)
@@ -402,7 +402,7 @@ enum err json_skip(struct json *p)
     return p->verdict;
 }
 
-enum err json_raw(struct json *p, struct bytes *text)
+enum err json_read_raw(struct json *p, struct bytes *text)
 {
     json_peek(p); /* steps over white space */
     const unsigned char *from = p->at;

@@ -8,12 +8,12 @@
  *     int64_t delay_s = 0;
  *     json_enter_object(&p);
  *     while (json_next_member(&p, &key)) {
- *         if (json_null(&p))
+ *         if (json_read_null(&p))
  *             continue;                          // as if the member were not there
  *         if (bytes_equal(key, BYTES_OF("QueueUrl")))
- *             json_string(&p, &url);
+ *             json_read_string(&p, &url);
  *         else if (bytes_equal(key, BYTES_OF("DelaySeconds")))
- *             json_int64(&p, &delay_s);
+ *             json_read_int64(&p, &delay_s);
  *         else
  *             json_skip(&p);
  *     }
@@ -30,6 +30,8 @@
  *                that is no int64. (The rest of the text is checked before this is said.)
  * Nothing that was read may be acted upon before json_finish has said ERR_OK: only then is it known
  * that the whole text is sound. In particular a repeated key is noticed at the end of its object.
+ *
+ * No name here is one of jansson's, so that a program may link both.
  *
  * Refused as ERR_CORRUPT, beyond breaches of the grammar: invalid UTF-8 (overlong forms and
  * surrogates too), an unpaired surrogate written as \u, the same key twice in an object, U+0000 in
@@ -56,13 +58,13 @@ enum {
 };
 
 enum json_type {
-    JSON_NOTHING, /* the text is broken here, or no value is due */
-    JSON_NULL,
-    JSON_BOOL,
-    JSON_NUMBER,
-    JSON_STRING,
-    JSON_ARRAY,
-    JSON_OBJECT
+    JSON_TYPE_NOTHING, /* the text is broken here, or no value is due */
+    JSON_TYPE_NULL,
+    JSON_TYPE_BOOL,
+    JSON_TYPE_NUMBER,
+    JSON_TYPE_STRING,
+    JSON_TYPE_ARRAY,
+    JSON_TYPE_OBJECT
 };
 
 /* An open object or array. Private. */
@@ -107,16 +109,16 @@ bool json_next_member(struct json *p, struct bytes *key);
 bool json_next_element(struct json *p);
 /* A string without escapes is lent from the text; one with escapes lies in the arena. Not
  * NUL-terminated, and it may hold NULs. */
-enum err json_string(struct json *p, struct bytes *value);
+enum err json_read_string(struct json *p, struct bytes *value);
 /* Only digits and a minus: 1.0 and 1e3 are ERR_INVALID, as is what does not fit. -0 is 0. */
-enum err json_int64(struct json *p, int64_t *value);
-enum err json_bool(struct json *p, bool *value);
+enum err json_read_int64(struct json *p, int64_t *value);
+enum err json_read_bool(struct json *p, bool *value);
 /* Takes the value if it is null; otherwise says false and takes nothing. */
-bool json_null(struct json *p);
+bool json_read_null(struct json *p);
 /* Any value with all that is in it, checked as strictly as if it had been read. */
 enum err json_skip(struct json *p);
 /* As json_skip; the value's own text, without white space around it. Lent from the text. */
-enum err json_raw(struct json *p, struct bytes *text);
+enum err json_read_raw(struct json *p, struct bytes *text);
 
 /* The verdict over the whole text. May be called early, to give up: what was not read is checked
  * now. Nothing but this may be called afterwards. */
