@@ -62,7 +62,8 @@ void catalog_close(struct catalog *c);
 enum err catalog_get(struct catalog *c, const char *key, struct catalog_kv *out) MUST_USE;
 /* All keys that start with prefix, in byte order. */
 enum err catalog_list(struct catalog *c, const char *prefix, struct catalog_kvs *out) MUST_USE;
-/* All compares hold → all ops happen, durably, at one new revision; else ERR_CONFLICT and nothing.
+/* When all compares hold, all ops happen, durably, at one new revision; else ERR_CONFLICT and
+ * nothing happens.
  * ERR_BUSY (unknown outcome in a cluster), ERR_NO_SPACE, ERR_IO: the outcome shows only after a
  * restart, and until then every further change is ERR_FAILED. ERR_INVALID: a key is empty or too
  * long, or two ops name the same key; ERR_TOO_BIG: a value, or the number of compares or ops.
