@@ -76,7 +76,7 @@ static struct queue_waiters *next_alarm(struct queue *q, int64_t now_ms)
 
 /* A topic is freed by this thread alone, and not before its alarm is dropped, so what the heap
  * gives is there. */
-static void ring_alarms(struct queue *q)
+void house_ring(struct queue *q)
 {
     int64_t now_ms = queue_now_ms(q);
     struct queue_waiters *ws;
@@ -102,7 +102,8 @@ static void tell_failure(struct queue *q, struct queue_topic **topics, size_t n)
 
 static void drive_moves(struct queue *q, struct queue_topic **topics, size_t n)
 {
-    if (!__atomic_exchange_n(&q->moves_open, false, __ATOMIC_ACQ_REL) || plog_failed(q->plog))
+    __atomic_store_n(&q->moves_open, false, __ATOMIC_RELEASE);
+    if (plog_failed(q->plog))
         return;
     for (size_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < topics[i]->partitions_n; k++) {
@@ -190,7 +191,7 @@ int64_t queue_housekeep(struct queue *q)
     lock_take(&q->house_lk);
     q->house_called = false;
     lock_give(&q->house_lk);
-    ring_alarms(q);
+    house_ring(q);
     int64_t now_ms = queue_now_ms(q);
     bool due = now_ms >= q->house_next_ms;
     bool moves = __atomic_load_n(&q->moves_open, __ATOMIC_ACQUIRE);
@@ -210,7 +211,8 @@ int64_t queue_housekeep(struct queue *q)
     }
     lock_take(&q->house_lk);
     struct heap_node *first = heap_first(&q->alarms);
-    int64_t next_ms = first != NULL && first->key < q->house_next_ms ? first->key : q->house_next_ms;
+    int64_t next_ms =
+        first != NULL && first->key < q->house_next_ms ? first->key : q->house_next_ms;
     lock_give(&q->house_lk);
     return next_ms;
 }

@@ -86,8 +86,11 @@ static void put(struct appending *a, const struct record *r)
     struct queue_partition *p = a->p;
     uint64_t number = partition_next_number(p->state);
     partition_apply(p->state, r);
-    if (r->type != RECORD_MESSAGE || p->window == NULL ||
-        partition_window_end(p->window) != number)
+    if (r->type == RECORD_MOVE) {
+        a->moves = true;
+        a->move_seq = r->move.seq;
+    }
+    if (r->type != RECORD_MESSAGE || p->window == NULL || partition_window_end(p->window) != number)
         return;
     struct partition_header h = partition_header_of(number, &r->message);
     if (partition_window_put(p->window, &h))
@@ -115,12 +118,14 @@ bool append_end_locked(struct appending *a, bool waited)
     p->log_bytes += plog_batch_bytes(a->batch);
     plog_append(p->log, a->batch, p->q->epoch, a->now_ms, waited);
     a->batch = NULL;
+    if (a->moves)
+        move_appended_locked(p, a->move_seq);
     CHECK(plog_end_number(p->log) == partition_next_number(p->state) || plog_failed(p->q->plog));
     struct queue_waiters *ws = &p->topic->waiters;
     if (__atomic_load_n(&ws->n, __ATOMIC_SEQ_CST) > 0) {
-        struct partition_view view = partition_view_locked(p, &topic_settings_now(p->topic)->config);
-        house_alarm(p->q, ws,
-                    partition_next_event_ms(p->state, &view, window_locked(p), ws->gid));
+        struct partition_view view =
+            partition_view_locked(p, &topic_settings_now(p->topic)->config);
+        house_alarm(p->q, ws, partition_next_event_ms(p->state, &view, window_locked(p), ws->gid));
     }
     return true;
 }

@@ -47,8 +47,8 @@ static size_t choose_locked(struct queue_waiters *ws, size_t target, struct queu
 {
     size_t n = 0;
     lock_check_held(&ws->lk);
-    for (struct queue_poll *p = ws->first;
-         p != NULL && ws->woken_n < target && n < WAKE_AT_A_TIME; p = p->next) {
+    for (struct queue_poll *p = ws->first; p != NULL && ws->woken_n < target && n < WAKE_AT_A_TIME;
+         p = p->next) {
         if (p->woken)
             continue;
         p->woken = p->calling = true;

@@ -19,7 +19,7 @@ enum {
     RECEIPT_BYTES = RECEIPT_PLAIN_BYTES + RECEIPT_MAC_BYTES,
     RECEIPT_CHARS = (RECEIPT_BYTES * 4 + 2) / 3,
 };
-_Static_assert(RECEIPT_CHARS <= QUEUE_RECEIPT_TEXT_MAX, "a receipt fits into its text");
+_Static_assert((int)RECEIPT_CHARS <= (int)QUEUE_RECEIPT_TEXT_MAX, "a receipt fits into its text");
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 

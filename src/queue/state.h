@@ -28,10 +28,16 @@
 enum {
     GID_DEFAULT = 1, /* of the group "default", the only one there is yet */
     GENERATION_FIRST = 1,
-    DEDUP_MS = 5 * 60 * 1000,              /* SQS: from the first accepted send */
-    LEASE_TOTAL_MS = 12 * 60 * 60 * 1000,  /* SQS: no message is invisible for longer */
-    BODIES_BYTES_MAX = 1 << 20,            /* of one receive, beyond its first message */
+    DEDUP_MS = 5 * 60 * 1000,             /* SQS: from the first accepted send */
+    LEASE_TOTAL_MS = 12 * 60 * 60 * 1000, /* SQS: no message is invisible for longer */
+    BODIES_BYTES_MAX = 1 << 20,           /* of one receive, beyond its first message */
     TOPICS_MAX = 100000,
+};
+
+/* A place in a log behind MOVE records: all moves below seq_end lie below offset. */
+struct move_place {
+    uint64_t seq_end;
+    uint64_t offset;
 };
 
 struct queue_partition {
@@ -46,19 +52,22 @@ struct queue_partition {
     struct lock lk;
     /* guarded by lk */
     struct partition *state;
-    struct rng rng;         /* message ids */
-    bool epoch_written;     /* the EPOCH record of this life is in the log */
+    struct rng rng;                              /* message ids */
+    bool epoch_written;                          /* the EPOCH record of this life is in the log */
     struct queue_mark *marks_first, *marks_last; /* offsets rise */
     struct partition_window *window;             /* of group default; NULL: given up */
-    uint64_t log_bytes;      /* appended since the newest snapshot */
-    uint64_t snapshot_bytes; /* size of the newest snapshot */
-    uint64_t head_number;    /* retention: the oldest wanted message ... */
+    uint64_t log_bytes;                          /* appended since the newest snapshot */
+    uint64_t snapshot_bytes;                     /* size of the newest snapshot */
+    uint64_t head_number;                        /* retention: the oldest wanted message ... */
     int64_t head_accepted_ms; /* ... and when it was accepted; INT64_MIN: not known */
 
+    struct move_place moves_newest, moves_watched; /* offset 0: none */
+    uint64_t moves_committed_end;                  /* MOVEs below this seq are committed */
+
     /* atomic */
-    bool moves_open;       /* MOVE records that are committed may need driving */
-    size_t window_bytes;   /* as counted in queue.windows_bytes */
-    uint64_t window_used;  /* queue.windows_tick when last used */
+    bool moves_open;      /* MOVE records that are committed may need driving */
+    size_t window_bytes;  /* as counted in queue.windows_bytes */
+    uint64_t window_used; /* queue.windows_tick when last used */
 };
 
 /* Long polls of one topic and group, oldest first. */
@@ -69,10 +78,10 @@ struct queue_waiters {
     /* guarded by lk */
     struct queue_poll *first, *last;
     unsigned woken_n;
-    uint64_t events; /* rises when something became deliverable */
+    uint64_t events;           /* rises when something became deliverable */
     struct lock_signal called; /* some wake() has returned */
-    unsigned n; /* written under lk, read atomically without it */
-    struct heap_node alarm; /* in queue.alarms; guarded by house_lk */
+    unsigned n;                /* written under lk, read atomically without it */
+    struct heap_node alarm;    /* in queue.alarms; guarded by house_lk */
 };
 
 /* What a topic's catalogue entry said at one time. Never changes; replaced ones live on until
@@ -115,8 +124,8 @@ struct job_list {
 struct committer {
     struct lock lk;
     struct lock_signal changed;
-    bool now;            /* a round is asked for at once */
-    int64_t at_ms;       /* or by then; INT64_MAX: not */
+    bool now;      /* a round is asked for at once */
+    int64_t at_ms; /* or by then; INT64_MAX: not */
 };
 
 struct queue {
@@ -192,8 +201,8 @@ void topic_register(struct queue_topic *t);
 void topic_unregister(struct queue_topic *t);
 void topic_lend(struct queue_topic *t);
 /* ERR_NOT_FOUND. With a reference. */
-enum err topic_find_by_id(struct queue *q, const struct uuid *id, struct queue_topic **out)
-    MUST_USE;
+enum err topic_find_by_id(struct queue *q, const struct uuid *id,
+                          struct queue_topic **out) MUST_USE;
 const struct topic_settings *topic_settings_now(const struct queue_topic *t);
 /* Takes `config`. */
 void topic_settings_swap(struct queue_topic *t, struct topic_config *config, int64_t rev);
@@ -217,6 +226,8 @@ enum err partition_check_locked(struct queue_partition *p, size_t bytes) MUST_US
 struct appending {
     struct queue_partition *p;
     struct plog_batch *batch; /* NULL until something is put */
+    bool moves;
+    uint64_t move_seq; /* of the last MOVE */
     int64_t now_ms;
 };
 void append_begin_locked(struct appending *a, struct queue_partition *p, int64_t now_ms);
@@ -298,6 +309,8 @@ void house_alarm_drop(struct queue *q, struct queue_waiters *ws);
 /* The housekeeper has work now. */
 void house_call(struct queue *q);
 void house_run(struct queue *q); /* its thread */
+/* Long work of the housekeeper calls this now and then. */
+void house_ring(struct queue *q);
 
 /* ---- retention.c ---- */
 
@@ -307,8 +320,16 @@ void retention_release(struct queue_partition *p);
 
 /* ---- move.c ---- */
 
-/* Drives all open moves of p as far as they go; true: some wait for a commit. */
+/* The housekeeper's: drives all committed open moves of p as far as they go. Blocks. */
 void move_drive(struct queue_partition *p);
+/* A MOVE with this seq was appended and the log ends behind it. */
+void move_appended_locked(struct queue_partition *p, uint64_t seq);
+/* True when more MOVEs are committed than at the last call. */
+bool move_committed_locked(struct queue_partition *p);
+/* The housekeeper shall drive p's moves. */
+void move_call(struct queue_partition *p);
+/* At a start: all open moves are committed, and to be driven. */
+void move_recover(struct queue_partition *p);
 
 /* ---- snapshot.c ---- */
 

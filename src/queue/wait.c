@@ -91,8 +91,7 @@ void wait_on_durable(void *queue, void *partition)
     bool failed = plog_failed(q->plog);
     lock_take(&p->lk);
     struct queue_mark *m = take_reached(p, failed);
-    struct partition_move move;
-    bool moves = partition_moves_open(p->state, 0, &move, 1) > 0;
+    bool moves = move_committed_locked(p);
     lock_give(&p->lk);
     while (m != NULL) {
         struct queue_mark *next = m->next; /* the request may be gone once it was told */
@@ -100,11 +99,9 @@ void wait_on_durable(void *queue, void *partition)
             m->wait->ready(m->wait);
         m = next;
     }
-    if (moves) {
-        __atomic_store_n(&p->moves_open, true, __ATOMIC_RELEASE);
-        __atomic_store_n(&q->moves_open, true, __ATOMIC_RELEASE);
-    }
-    if (failed || __atomic_load_n(&q->moves_open, __ATOMIC_ACQUIRE))
+    if (moves)
+        move_call(p);
+    else if (failed)
         house_call(q);
     waiters_kick(&p->topic->waiters);
 }
