@@ -11,7 +11,6 @@
 
 #include "cli/help.h"
 #include "cli/run.h"
-#include "cli/text.h"
 #include "config.h"
 
 enum cli_exit cli_usage(const struct cli_args *args, const char *what)
@@ -38,22 +37,6 @@ bool cli_print_done(void)
         return true;
     cli_say("cannot write to stdout: %s", strerror(errno));
     return false;
-}
-
-unsigned long cli_batch_failed(const json_t *reply, const char *what, unsigned long first)
-{
-    size_t i;
-    json_t *entry, *failed = json_object_get(reply, "Failed");
-    json_array_foreach(failed, i, entry)
-    {
-        int64_t index = 0;
-        const char *id = json_string_value(json_object_get(entry, "Id"));
-        (void)(id != NULL && cli_number_read(id, 0, 9, &index));
-        cli_say("%s %lu: %s: %s", what, first + (unsigned long)index,
-                json_string_value(json_object_get(entry, "Code")) ?: "failed",
-                json_string_value(json_object_get(entry, "Message")) ?: "");
-    }
-    return json_array_size(failed);
 }
 
 static enum cli_exit run_help(const struct cli_args *args)

@@ -5,6 +5,7 @@
 
 #include "cli/input.h"
 #include "cli/run.h"
+#include "cli/text.h"
 
 enum { BATCH_MAX = 10 }; /* SQS: messages of a receive, entries of a batch */
 
@@ -15,6 +16,24 @@ struct deletion {
     json_t *entries;
     unsigned long deleted, failed;
 };
+
+/* The Failed entries of a batch's answer on stderr; `first` is the number of the batch's first
+ * receipt. Gives how many there are. */
+static unsigned long failed_print(const json_t *reply, unsigned long first)
+{
+    size_t i;
+    json_t *entry, *failed = json_object_get(reply, "Failed");
+    json_array_foreach(failed, i, entry)
+    {
+        int64_t index = 0;
+        const char *id = json_string_value(json_object_get(entry, "Id"));
+        (void)(id != NULL && cli_number_read(id, 0, BATCH_MAX - 1, &index));
+        cli_say("receipt %lu: %s: %s", first + (unsigned long)index,
+                json_string_value(json_object_get(entry, "Code")) ?: "failed",
+                json_string_value(json_object_get(entry, "Message")) ?: "");
+    }
+    return json_array_size(failed);
+}
 
 static enum cli_exit deletion_flush(struct deletion *d)
 {
@@ -29,9 +48,9 @@ static enum cli_exit deletion_flush(struct deletion *d)
         d->failed += n;
         return e;
     }
-    unsigned long failed = cli_batch_failed(reply, "receipt", d->deleted + d->failed + 1);
+    unsigned long failed = failed_print(reply, d->deleted + d->failed + 1);
     d->failed += failed;
-    d->deleted += n - failed;
+    d->deleted += failed < n ? n - failed : 0;
     json_decref(reply);
     return CLI_OK;
 }

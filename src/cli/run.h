@@ -19,8 +19,4 @@ void cli_print_json(json_t *root);
 /* Says whether all that was printed has reached stdout; false is said on stderr. */
 bool cli_print_done(void);
 
-/* The Failed entries of a batch's answer on stderr, each named by `what` and its id + first.
- * Gives their number. */
-unsigned long cli_batch_failed(const json_t *reply, const char *what, unsigned long first);
-
 #endif
