@@ -147,8 +147,9 @@ static enum err server_start(struct broker *b)
 static void server_failed(const struct broker *b, enum err e)
 {
     if (e == ERR_IN_USE)
-        fprintf(stderr, "leaselog: %s is taken by another process; choose another address with "
-                        "--listen, such as --listen 127.0.0.1:9325\n",
+        fprintf(stderr,
+                "leaselog: %s is taken by another process; choose another address with "
+                "--listen, such as --listen 127.0.0.1:9325\n",
                 b->options.listen);
     else
         fprintf(stderr, "leaselog: cannot listen on %s: %s\n", b->options.listen, err_text(e));
@@ -209,15 +210,17 @@ int serve_main(int argc, char **argv)
         return EXIT_CODE_CONFIG;
     }
     if (!listen_parse(&b)) {
-        fprintf(stderr, "leaselog: --listen must be ADDR:PORT with a port from 0 to 65535, such as "
-                        "127.0.0.1:9324, not '%s'\n",
+        fprintf(stderr,
+                "leaselog: --listen must be ADDR:PORT with a port from 0 to 65535, such as "
+                "127.0.0.1:9324, not '%s'\n",
                 b.options.listen);
         return EXIT_CODE_USAGE;
     }
     if (!notes_start(&b.options)) {
-        fputs("leaselog: --log-format is text, json or auto; --log-level is error, warning, info or "
-              "debug\n",
-              stderr);
+        fputs(
+            "leaselog: --log-format is text, json or auto; --log-level is error, warning, info or "
+            "debug\n",
+            stderr);
         return EXIT_CODE_USAGE;
     }
     snprintf(b.catalog_path, sizeof b.catalog_path, "%s/catalog.sqlite", b.options.data_dir);
