@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "admin/admin.h"
+#include "app/notify.h"
 #include "app/options.h"
 #include "base/check.h"
 #include "base/note.h"
@@ -181,7 +182,9 @@ static int broker_run(struct broker *b, const sigset_t *stops)
         fflush(stdout);
         note(NOTE_INFO, "app", "serving on %s port %u from %s", b->address,
              http_server_port(b->server), b->options.data_dir);
+        notify_supervisor("READY=1");
         stop_await(stops);
+        notify_supervisor("STOPPING=1");
         http_server_drain(b->server);
         http_server_stop(b->server, b->options.stop_timeout_s * 1000);
     } else {
