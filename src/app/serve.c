@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "admin/admin.h"
+#include "app/notify.h"
 #include "app/options.h"
 #include "base/check.h"
 #include "base/note.h"
@@ -17,6 +18,8 @@
 #include "http/http.h"
 #include "queue/queue.h"
 #include "sqs/sqs.h"
+
+enum { SQS_ROUTES_MAX = 8 };
 
 struct broker {
     struct serve_options options;
@@ -27,7 +30,7 @@ struct broker {
     char catalog_path[4096];
     struct queue *queue;
     struct admin admin;
-    struct sqs sqs;
+    struct sqs *sqs;
     struct http_route routes[ADMIN_ROUTES_MAX + SQS_ROUTES_MAX];
     struct http_server *server;
 };
@@ -115,19 +118,34 @@ static enum err queue_start(struct broker *b)
     return e;
 }
 
+/* What http refuses is answered in the form of the front it was meant for. */
+static void refuse(void *self, struct http_request *r, int status, const char *text)
+{
+    struct broker *b = self;
+    struct bytes path = http_path(r);
+    if (bytes_start_with(path, BYTES_OF("/v1")) || bytes_equal(path, BYTES_OF("/livez")) ||
+        bytes_equal(path, BYTES_OF("/readyz")))
+        admin_refuse(r, status, text);
+    else
+        sqs_refuse(b->sqs, r, status, text);
+}
+
 static enum err server_start(struct broker *b)
 {
     b->admin.queue = b->queue;
-    b->sqs = (struct sqs){
+    const struct sqs_options sqs = {
         .queue = b->queue,
         .clock = &b->clock,
         .public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url,
         .region = b->options.region,
-        .account = "000000000000",
         .strict_cooldowns = b->options.strict_cooldowns,
     };
-    size_t n = admin_routes(&b->admin, b->routes);
-    n += sqs_routes(&b->sqs, b->routes + n);
+    b->sqs = sqs_new(&sqs);
+    size_t n = admin_routes(&b->admin, b->routes), sqs_n;
+    const struct http_route *routes = sqs_routes(b->sqs, &sqs_n);
+    CHECK(sqs_n <= SQS_ROUTES_MAX);
+    memcpy(b->routes + n, routes, sqs_n * sizeof routes[0]);
+    n += sqs_n;
     struct http_options o;
     http_options_default(&o);
     o.address = b->address;
@@ -140,15 +158,16 @@ static enum err server_start(struct broker *b)
     o.clock = &b->clock;
     o.self = b;
     o.pass_end = pass_end;
-    o.refuse = sqs_refuse;
+    o.refuse = refuse;
     return http_server_start(&o, &b->server);
 }
 
 static void server_failed(const struct broker *b, enum err e)
 {
     if (e == ERR_IN_USE)
-        fprintf(stderr, "leaselog: %s is taken by another process; choose another address with "
-                        "--listen, such as --listen 127.0.0.1:9325\n",
+        fprintf(stderr,
+                "leaselog: %s is taken by another process; choose another address with "
+                "--listen, such as --listen 127.0.0.1:9325\n",
                 b->options.listen);
     else
         fprintf(stderr, "leaselog: cannot listen on %s: %s\n", b->options.listen, err_text(e));
@@ -180,7 +199,9 @@ static int broker_run(struct broker *b, const sigset_t *stops)
         fflush(stdout);
         note(NOTE_INFO, "app", "serving on %s port %u from %s", b->address,
              http_server_port(b->server), b->options.data_dir);
+        notify_supervisor("READY=1");
         stop_await(stops);
+        notify_supervisor("STOPPING=1");
         http_server_drain(b->server);
         http_server_stop(b->server, b->options.stop_timeout_s * 1000);
     } else {
@@ -188,6 +209,7 @@ static int broker_run(struct broker *b, const sigset_t *stops)
     }
     queue_threads_stop(b->queue);
     bool failed = queue_failed(b->queue);
+    sqs_free(b->sqs);
     queue_close(b->queue);
     disk_posix_close(&b->disk);
     if (e == ERR_OK)
@@ -209,15 +231,17 @@ int serve_main(int argc, char **argv)
         return EXIT_CODE_CONFIG;
     }
     if (!listen_parse(&b)) {
-        fprintf(stderr, "leaselog: --listen must be ADDR:PORT with a port from 0 to 65535, such as "
-                        "127.0.0.1:9324, not '%s'\n",
+        fprintf(stderr,
+                "leaselog: --listen must be ADDR:PORT with a port from 0 to 65535, such as "
+                "127.0.0.1:9324, not '%s'\n",
                 b.options.listen);
         return EXIT_CODE_USAGE;
     }
     if (!notes_start(&b.options)) {
-        fputs("leaselog: --log-format is text, json or auto; --log-level is error, warning, info or "
-              "debug\n",
-              stderr);
+        fputs(
+            "leaselog: --log-format is text, json or auto; --log-level is error, warning, info or "
+            "debug\n",
+            stderr);
         return EXIT_CODE_USAGE;
     }
     snprintf(b.catalog_path, sizeof b.catalog_path, "%s/catalog.sqlite", b.options.data_dir);
