@@ -39,12 +39,13 @@ void queue_pass_end(struct queue *q)
 {
     lock_check_none_held();
     bool threads = __atomic_load_n(&q->threads, __ATOMIC_ACQUIRE);
-    if (plog_work_waits(q->plog)) {
+    bool marks = __atomic_exchange_n(&q->marks_wait, false, __ATOMIC_ACQ_REL);
+    if (marks || plog_work_waits(q->plog)) {
         if (threads && plog_sync_average_us(q->plog) > SLOW_SYNC_US) {
             ask_committer(q, 0);
             return;
         }
-        plog_commit(q->plog, false);
+        plog_commit(q->plog, marks);
         STAT_ADD(q, rounds, 1);
     }
     if (threads && plog_work_unwritten(q->plog))

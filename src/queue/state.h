@@ -166,6 +166,7 @@ struct queue {
     pthread_t thread_house, thread_committer, thread_jobs;
 
     /* atomic */
+    bool marks_wait; /* somebody waits, perhaps for what was appended without a waiter */
     bool moves_open;
     bool space_low, space_out;
     size_t windows_bytes;
