@@ -46,7 +46,6 @@ void queue_pass_end(struct queue *q)
             return;
         }
         plog_commit(q->plog, marks);
-        STAT_ADD(q, rounds, 1);
     }
     if (threads && plog_work_unwritten(q->plog))
         ask_committer(q, UNWAITED_MS);
@@ -56,7 +55,6 @@ void queue_commit_all(struct queue *q)
 {
     lock_check_none_held();
     plog_commit(q->plog, true);
-    STAT_ADD(q, rounds, 1);
 }
 
 void commit_run(struct queue *q)

@@ -87,10 +87,14 @@ void wait_on_durable(void *queue, void *partition)
 {
     struct queue *q = queue;
     struct queue_partition *p = partition;
-    if (p == NULL || p->closed)
+    if (p == NULL)
         return;
     bool failed = plog_failed(q->plog);
     lock_take(&p->lk);
+    if (p->closed) {
+        lock_give(&p->lk);
+        return;
+    }
     struct queue_mark *m = take_reached(p, failed);
     bool moves = move_committed_locked(p);
     lock_give(&p->lk);
