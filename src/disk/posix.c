@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The real disk. A file is a descriptor; paths are resolved from the data directory's own
  * descriptor, so that a change of the working directory moves nothing. */
+#include "config.h" /* first: it asks for syncfs, which is not in POSIX */
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
