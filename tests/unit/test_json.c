@@ -104,12 +104,16 @@ END_TEST
 
 START_TEST(escapes_mean_what_rfc_8259_says)
 {
-    struct json p =
-        parser("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00E4\\u20ac\\ud83d\\uDE00\\u0000.\"");
+    struct json p = parser(
+        "\"\\\"\\\\\\/"
+        "\\b\\f\\n\\r\\t\\u0041\\u00E4\\u20ac\\ud83d\\uDE00\\udbff\\udfff\\ud800\\udc00\\u0000.\"");
     struct bytes value;
     ck_assert_int_eq(json_read_string(&p, &value), ERR_OK);
-    ck_assert(
-        bytes_equal(value, BYTES_OF("\"\\/\b\f\n\r\tA\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\0.")));
+    ck_assert(bytes_equal(
+        value,
+        BYTES_OF(
+            "\"\\/"
+            "\b\f\n\r\tA\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf\xf0\x90\x80\x80\0.")));
     ck_assert_int_eq(json_finish(&p), ERR_OK);
 }
 END_TEST
