@@ -6,11 +6,12 @@
  * handler, its wake callback and its finish callback run on that loop's thread, one at a time. Only
  * http_wake() may be called from any thread.
  *
- * A request's life: head and body are read within limits (refused with own answers otherwise) →
- * handler(request) → it either replies (http_reply) or parks (http_park) → someone wakes it
- * (http_wake, or its timer) → on_wake → it replies or parks again → the answer is written →
- * on_finish (written or not) → everything is freed with the arena. A request that is parked cannot
- * vanish; its peer may have gone: http_peer_gone. */
+ * A request's life: head and body are read within limits (refused with own answers otherwise); then
+ * handler(request), which either replies (http_reply) or parks (http_park); someone wakes it
+ * (http_wake, or its timer); on_wake, which replies or parks again; the answer is written;
+ * on_finish (written or not); everything is freed with the arena. A request that is parked cannot
+ * vanish; its peer may have gone: http_peer_gone. Who is still parked when http_server_stop gives
+ * up hears on_finish(false) without on_wake. */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
 

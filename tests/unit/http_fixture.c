@@ -34,6 +34,16 @@ static void hello(void *self, struct http_request *r)
     answer(r, 200, "hello", 5);
 }
 
+static void gate(void *self, struct http_request *r)
+{
+    struct fixture *f = self;
+    atomic_fetch_add(&f->handled, 1);
+    changed(f);
+    pthread_mutex_lock(&f->gate);
+    pthread_mutex_unlock(&f->gate);
+    answer(r, 200, "gate", 4);
+}
+
 static void echo(void *self, struct http_request *r)
 {
     struct fixture *f = self;
@@ -159,7 +169,6 @@ static void pass_end(void *self)
 struct fixture *fixture_start(void (*change)(struct http_options *o))
 {
     struct fixture *f = mem_new(sizeof *f);
-    static struct http_route routes[12];
     const struct http_route wanted[] = {
         {HTTP_GET, "/hello", hello, f},       {HTTP_POST, "/echo", echo, f},
         {HTTP_GET, "/tell", tell, f},         {HTTP_GET, "/big", big, f},
@@ -167,8 +176,11 @@ struct fixture *fixture_start(void (*change)(struct http_options *o))
         {HTTP_GET, "/timer", timer, f},       {HTTP_GET, "/early", early, f},
         {HTTP_GET, "/file/*", file, f},       {HTTP_PUT, "/file/x", hello, f},
         {HTTP_GET, "/wake-now", wake_now, f}, {HTTP_OTHER, "/any", hello, f},
+        {HTTP_GET, "/gate", gate, f},
     };
-    memcpy(routes, wanted, sizeof wanted);
+    CHECK(sizeof wanted <= sizeof f->routes);
+    memcpy(f->routes, wanted, sizeof wanted);
+    pthread_mutex_init(&f->gate, NULL);
     pthread_mutex_init(&f->mutex, NULL);
     pthread_cond_init(&f->changed, NULL);
     f->clock = clock_system();
@@ -177,7 +189,7 @@ struct fixture *fixture_start(void (*change)(struct http_options *o))
     o.port = 0;
     o.loops = 1;
     o.clock = &f->clock;
-    o.routes = routes;
+    o.routes = f->routes;
     o.routes_n = sizeof wanted / sizeof wanted[0];
     o.self = f;
     o.pass_end = pass_end;
@@ -193,8 +205,14 @@ void fixture_stop(struct fixture *f, int64_t timeout_ms)
 {
     http_server_drain(f->server);
     http_server_stop(f->server, timeout_ms);
+    fixture_free(f);
+}
+
+void fixture_free(struct fixture *f)
+{
     while (f->parks_n > 0)
         http_let_go(f->parks[--f->parks_n]);
+    pthread_mutex_destroy(&f->gate);
     pthread_mutex_destroy(&f->mutex);
     pthread_cond_destroy(&f->changed);
     mem_free(f);

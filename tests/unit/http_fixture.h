@@ -16,8 +16,10 @@ struct fixture {
     struct http_server *server;
     struct clock clock;
     uint16_t port;
+    struct http_route routes[16];
     atomic_int handled; /* requests that reached a handler */
     atomic_int wakes, finished, written, gone, passes;
+    pthread_mutex_t gate; /* /gate stops its loop while somebody holds it */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct http_request *parks[PARKS_MAX]; /* held; by /park */
@@ -30,10 +32,13 @@ struct fixture {
  *   GET  /park      parks until it is woken      GET  /poll    the same, as a poller
  *   GET  /timer     parks for 20 ms              GET  /early   woken before it parks
  *   GET  /file/...  the path (prefix)            PUT  /file/x  "put"
+ *   GET  /gate      waits for the gate           any  /any     "hello"
  *   GET  /wake-now  parks, woken by pass_end
  * `change` may alter the options. */
 struct fixture *fixture_start(void (*change)(struct http_options *o));
 void fixture_stop(struct fixture *f, int64_t timeout_ms);
+/* The second half of fixture_stop, for a test that has stopped the server itself. */
+void fixture_free(struct fixture *f);
 /* True once *counter >= n; false after ten seconds. */
 bool fixture_wait(struct fixture *f, const atomic_int *counter, int n);
 /* True once n requests are parked at /park; they are in parks[0..n-1], each held. */
