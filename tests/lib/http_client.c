@@ -180,6 +180,15 @@ bool http_client_at_end(struct http_client *c)
     return recv(c->fd, &byte, 1, 0) <= 0;
 }
 
+bool http_client_ends(struct http_client *c)
+{
+    char sink[4096];
+    while (wait_for(c->fd, POLLIN))
+        if (recv(c->fd, sink, sizeof sink, 0) <= 0)
+            return true;
+    return false;
+}
+
 int http_client_ask(struct http_client *c, const char *text)
 {
     struct http_answer a;

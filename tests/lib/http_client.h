@@ -39,6 +39,8 @@ void http_answer_free(struct http_answer *a);
 const char *http_answer_header(const struct http_answer *a, const char *name, char *out, size_t n);
 /* True once the peer has closed and not a byte was left to read. */
 bool http_client_at_end(struct http_client *c);
+/* Reads on and throws away until the peer closes; false when it does not. */
+bool http_client_ends(struct http_client *c);
 /* Asks and answers: the status, or 0. */
 int http_client_ask(struct http_client *c, const char *text);
 
