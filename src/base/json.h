@@ -8,38 +8,39 @@
  *     int64_t delay_s = 0;
  *     json_enter_object(&p);
  *     while (json_next_member(&p, &key)) {
- *         if (json_null(&p))
+ *         if (json_read_null(&p))
  *             continue;                          // as if the member were not there
  *         if (bytes_equal(key, BYTES_OF("QueueUrl")))
- *             json_string(&p, &url);
+ *             json_read_string(&p, &url);
  *         else if (bytes_equal(key, BYTES_OF("DelaySeconds")))
- *             json_int64(&p, &delay_s);
+ *             json_read_int64(&p, &delay_s);
  *         else
  *             json_skip(&p);
  *     }
  *     enum err e = json_finish(&p);
  *
- * The caller reads exactly one value for each member or element (json_skip when it does not care);
- * entering an object or array obliges it to loop until json_next_* says false, which also leaves
- * the object or array.
+ * A value that the caller does not take is skipped. json_next_* says false once, at the end of its
+ * object or array, and has left it then; whoever entered one loops until that, or gives up with
+ * json_finish.
  *
- * Errors stick, so that a caller may read everything and ask once, at the end:
- *   ERR_CORRUPT  the text is not JSON as we take it. From then on every call fails, and every loop
- *                ends. It outranks ERR_INVALID.
- *   ERR_INVALID  the text is JSON so far, but a value was not of the asked type, or was a number
- *                that is no int64. That value has been skipped, and reading goes on, so that a text
- *                which is broken further behind still ends as ERR_CORRUPT.
- * Nothing that was read may be acted upon before json_finish has said ERR_OK: only there is it
- * known that the whole text is sound. In particular a repeated key is noticed at the end of its
- * object.
+ * Errors stick: the first stops everything. From then on every call fails and every loop ends, so
+ * that a caller may read everything and ask once, at the end:
+ *   ERR_CORRUPT  the text is not JSON as we take it, wherever in the text that is.
+ *   ERR_INVALID  all of the text is JSON, but a value was not of the asked type, or was a number
+ *                that is no int64. (The rest of the text is checked before this is said.)
+ * Nothing that was read may be acted upon before json_finish has said ERR_OK: only then is it known
+ * that the whole text is sound. In particular a repeated key is noticed at the end of its object.
+ *
+ * No name here is one of jansson's, so that a program may link both.
  *
  * Refused as ERR_CORRUPT, beyond breaches of the grammar: invalid UTF-8 (overlong forms and
  * surrogates too), an unpaired surrogate written as \u, the same key twice in an object, U+0000 in
  * a key, nesting deeper than the limit, an empty text, a byte order mark, anything but white space
  * behind the value. \u0000 in a value is fine. Numbers of any size are fine where they are skipped.
  *
- * Time is linear in the text, but for objects of more than 16 keys: sorting them costs
- * O(bytes of the keys * log count), whatever the keys are. */
+ * Time is linear in the text, but for objects of more than 16 keys: finding a repeated one sorts
+ * them, in O(bytes of the keys * log count) at worst. Memory of the arena: the unescaped strings,
+ * and up to 64 bytes a key where more than JSON_KEYS_FIRST keys are open at once. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
@@ -57,13 +58,13 @@ enum {
 };
 
 enum json_type {
-    JSON_NOTHING, /* the text is broken here, or no value is due */
-    JSON_NULL,
-    JSON_BOOL,
-    JSON_NUMBER,
-    JSON_STRING,
-    JSON_ARRAY,
-    JSON_OBJECT
+    JSON_TYPE_NOTHING, /* the text is broken here, or no value is due */
+    JSON_TYPE_NULL,
+    JSON_TYPE_BOOL,
+    JSON_TYPE_NUMBER,
+    JSON_TYPE_STRING,
+    JSON_TYPE_ARRAY,
+    JSON_TYPE_OBJECT
 };
 
 /* An open object or array. Private. */
@@ -78,7 +79,7 @@ struct json {
     const unsigned char *at;
     const unsigned char *end;
     struct arena *arena;
-    enum err verdict;   /* ERR_OK, ERR_INVALID or ERR_CORRUPT */
+    enum err verdict;   /* ERR_OK until something failed */
     bool value_due;     /* the next thing in the text is a value that the caller reads */
     unsigned depth;     /* levels open */
     unsigned depth_max; /* at most JSON_DEPTH_MAX */
@@ -98,7 +99,8 @@ void json_limit_depth(struct json *p, unsigned depth_max);
 /* The type of the value that is due, by its first character, without taking it. */
 enum json_type json_peek(struct json *p);
 
-/* Each takes the value that is due; the results say so at once, and json_finish once more. */
+/* These take the value that is due (to ask for one when none is due is our mistake and stops the
+ * process). The result need not be looked at: json_finish says it once more. */
 enum err json_enter_object(struct json *p);
 enum err json_enter_array(struct json *p);
 /* The next member's key, so that its value is due; or false: the object ended, or all is lost. */
@@ -107,19 +109,19 @@ bool json_next_member(struct json *p, struct bytes *key);
 bool json_next_element(struct json *p);
 /* A string without escapes is lent from the text; one with escapes lies in the arena. Not
  * NUL-terminated, and it may hold NULs. */
-enum err json_string(struct json *p, struct bytes *value);
+enum err json_read_string(struct json *p, struct bytes *value);
 /* Only digits and a minus: 1.0 and 1e3 are ERR_INVALID, as is what does not fit. -0 is 0. */
-enum err json_int64(struct json *p, int64_t *value);
-enum err json_bool(struct json *p, bool *value);
+enum err json_read_int64(struct json *p, int64_t *value);
+enum err json_read_bool(struct json *p, bool *value);
 /* Takes the value if it is null; otherwise says false and takes nothing. */
-bool json_null(struct json *p);
+bool json_read_null(struct json *p);
 /* Any value with all that is in it, checked as strictly as if it had been read. */
 enum err json_skip(struct json *p);
 /* As json_skip; the value's own text, without white space around it. Lent from the text. */
-enum err json_raw(struct json *p, struct bytes *text);
+enum err json_read_raw(struct json *p, struct bytes *text);
 
-/* The verdict over the whole text. To be called when the value has been read; may be called at any
- * time to give up (an unread rest is ERR_CORRUPT), and again. */
+/* The verdict over the whole text. May be called early, to give up: what was not read is checked
+ * now. Nothing but this may be called afterwards. */
 enum err json_finish(struct json *p);
 
 #endif
