@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "sqs/name.h"
 
 enum { QUEUE = 1, NO_QUEUE = 0 };
@@ -21,10 +22,19 @@ enum place {
 #include "actions.def"
 };
 
-#define END {.query = NULL}
+#define END                                                                                        \
+    {                                                                                              \
+        .query = NULL                                                                              \
+    }
 #define ROW(holder, member, query, kind, field, need, low, high, text)                             \
-    {{#member, sizeof #member - 1}, query,     SQS_KIND_##kind, SQS_##need,                        \
-     offsetof(struct holder, field), low, high, text},
+    {{#member, sizeof #member - 1},                                                                \
+     query,                                                                                        \
+     SQS_KIND_##kind,                                                                              \
+     SQS_##need,                                                                                   \
+     offsetof(struct holder, field),                                                               \
+     low,                                                                                          \
+     high,                                                                                         \
+     text},
 
 static const struct sqs_param params[] = {
 #define ACTION(name, queue) END,
@@ -77,6 +87,8 @@ bool sqs_action_find(struct bytes name, const struct sqs_action **out, struct sq
             return sqs_fault_set(f, SQS_FAULT_UNSUPPORTED_OPERATION,
                                  "The action %.*s is not supported by this release.",
                                  SQS_SHOW(name));
+    if (name.n > 80 || !utf8_valid(name)) /* a header's bytes have not been checked yet */
+        name = BYTES_OF("named by X-Amz-Target");
     return sqs_fault_set(f, SQS_FAULT_UNKNOWN_OPERATION,
                          "The action %.*s is not valid for this endpoint.", SQS_SHOW(name));
 }
@@ -124,8 +136,8 @@ static bool refuse_range(const struct sqs_param *p, struct bytes value, struct s
         value.n = 40; /* enough of a number of a thousand digits */
     if (sign == NULL)
         return sqs_fault_set(f, SQS_FAULT_INVALID_PARAMETER_VALUE, "%s", p->text);
-    return sqs_fault_set(f, SQS_FAULT_INVALID_PARAMETER_VALUE, "%.*s%.*s%s",
-                         (int)(sign - p->text), p->text, SQS_SHOW(value), sign + 1);
+    return sqs_fault_set(f, SQS_FAULT_INVALID_PARAMETER_VALUE, "%.*s%.*s%s", (int)(sign - p->text),
+                         p->text, SQS_SHOW(value), sign + 1);
 }
 
 static bool check_ranges(const void *holder, const struct sqs_param *p, struct sqs_fault *f)

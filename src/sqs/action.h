@@ -56,7 +56,8 @@ const struct sqs_action *sqs_action(enum sqs_action_id id);
 const struct sqs_batch *sqs_action_batch(const struct sqs_action *a);
 /* By its name in the service model. False: *f says UnknownOperation, or UnsupportedOperation for an
  * action that this release does not build. */
-bool sqs_action_find(struct bytes name, const struct sqs_action **out, struct sqs_fault *f) MUST_USE;
+bool sqs_action_find(struct bytes name, const struct sqs_action **out,
+                     struct sqs_fault *f) MUST_USE;
 
 /* Members that must be there. */
 bool sqs_check_required(const struct sqs_action *a, const struct sqs_request *r,

@@ -97,10 +97,9 @@ static bool read_choice(enum sqs_attribute_id id, struct bytes value, struct sqs
     if (bytes_equal(value, bytes_of_text(scope ? "queue" : "perQueue")) ||
         bytes_equal(value, bytes_of_text(scope ? "messageGroup" : "perMessageGroupId")))
         return true;
-    return refuse_value(&rows[id],
-                        scope ? "Must be queue or messageGroup."
-                              : "Must be perQueue or perMessageGroupId.",
-                        f);
+    return refuse_value(
+        &rows[id],
+        scope ? "Must be queue or messageGroup." : "Must be perQueue or perMessageGroupId.", f);
 }
 
 static bool read_value(enum sqs_attribute_id id, struct bytes *value, const struct sqs_place *place,
@@ -146,9 +145,17 @@ static bool check_scope(enum sqs_attribute_id id, bool fifo, struct sqs_fault *f
     return refuse_name(bytes_of_text(rows[id].name), f);
 }
 
+bool sqs_settings_fifo(const struct sqs_pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->n; i++)
+        if (sqs_attribute_find(pairs->at[i].name) == SQS_ATTRIBUTE_FifoQueue)
+            return is_word(pairs->at[i].value, "true");
+    return false;
+}
+
 bool sqs_settings_read(const struct sqs_pairs *pairs, bool fifo, bool creating,
-                       const struct sqs_place *place, struct arena *arena,
-                       struct sqs_settings *out, struct sqs_fault *f)
+                       const struct sqs_place *place, struct arena *arena, struct sqs_settings *out,
+                       struct sqs_fault *f)
 {
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < pairs->n; i++) {
@@ -435,8 +442,7 @@ bool sqs_tags_check(const struct sqs_pairs *tags, struct bytes queue, struct sqs
         struct bytes key = tags->at[i].name, value = tags->at[i].value;
         size_t key_n = characters(key);
         if (key_n < 1 || key_n > TAG_KEY_MAX)
-            return sqs_fault_set(f, code,
-                                 "Tag keys must be between 1 and %d characters in length.",
+            return sqs_fault_set(f, code, "Tag keys must be between 1 and %d characters in length.",
                                  TAG_KEY_MAX);
         if (characters(value) > TAG_VALUE_MAX)
             return sqs_fault_set(f, code,

@@ -30,11 +30,14 @@ struct sqs_settings {
     struct sqs_redrive redrive;           /* of RedrivePolicy, when given and not empty */
 };
 
+/* Whether FifoQueue is among them, and true. */
+bool sqs_settings_fifo(const struct sqs_pairs *pairs);
+
 /* Checks names and values as far as that needs no other queue. `creating`: CreateQueue, where
  * FifoQueue may be given; `fifo` is then what the queue will be. */
 bool sqs_settings_read(const struct sqs_pairs *pairs, bool fifo, bool creating,
-                       const struct sqs_place *place, struct arena *arena,
-                       struct sqs_settings *out, struct sqs_fault *f) MUST_USE;
+                       const struct sqs_place *place, struct arena *arena, struct sqs_settings *out,
+                       struct sqs_fault *f) MUST_USE;
 
 /* Puts them into a topic's settings. False: they do not go with each other or with what is set. */
 bool sqs_settings_apply(const struct sqs_settings *s, struct topic_config *t,

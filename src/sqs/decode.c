@@ -47,23 +47,23 @@ static bool due(struct decoder *d, enum json_type wanted, const char *called)
         return true;
     bool yes = false;
     switch (type) {
-    case JSON_NULL:
-    case JSON_NOTHING:
+    case JSON_TYPE_NULL:
+    case JSON_TYPE_NOTHING:
         break;
-    case JSON_OBJECT:
+    case JSON_TYPE_OBJECT:
         refuse(d, "Start of structure or map found where not expected.");
         break;
-    case JSON_ARRAY:
+    case JSON_TYPE_ARRAY:
         refuse(d, "Start of list found where not expected");
         break;
-    case JSON_BOOL:
-        (void)json_bool(&d->json, &yes);
+    case JSON_TYPE_BOOL:
+        (void)json_read_bool(&d->json, &yes);
         refuse_type(d, yes ? "TRUE_VALUE" : "FALSE_VALUE", called);
         return false;
-    case JSON_NUMBER:
+    case JSON_TYPE_NUMBER:
         refuse_type(d, "NUMBER_VALUE", called);
         break;
-    case JSON_STRING:
+    case JSON_TYPE_STRING:
         refuse_type(d, "STRING_VALUE", called);
         break;
     }
@@ -73,7 +73,7 @@ static bool due(struct decoder *d, enum json_type wanted, const char *called)
 
 static void read_text(struct decoder *d, struct bytes *out)
 {
-    if (!due(d, JSON_STRING, "a String") || json_string(&d->json, out) != ERR_OK)
+    if (!due(d, JSON_TYPE_STRING, "a String") || json_read_string(&d->json, out) != ERR_OK)
         return;
     if (out->at == NULL)
         out->at = ""; /* given, though empty */
@@ -82,7 +82,7 @@ static void read_text(struct decoder *d, struct bytes *out)
 static void read_integer(struct decoder *d, struct sqs_integer *out)
 {
     struct bytes text;
-    if (!due(d, JSON_NUMBER, "an Integer") || json_raw(&d->json, &text) != ERR_OK)
+    if (!due(d, JSON_TYPE_NUMBER, "an Integer") || json_read_raw(&d->json, &text) != ERR_OK)
         return;
     const char *at = text.at;
     bool negative = text.n > 0 && at[0] == '-';
@@ -113,7 +113,7 @@ static void *one_more(struct decoder *d, void *at, size_t n, size_t size)
 
 static void read_texts(struct decoder *d, const struct sqs_param *p, struct sqs_texts *out)
 {
-    if (!due(d, JSON_ARRAY, "a List") || json_enter_array(&d->json) != ERR_OK)
+    if (!due(d, JSON_TYPE_ARRAY, "a List") || json_enter_array(&d->json) != ERR_OK)
         return;
     while (json_next_element(&d->json)) {
         struct bytes text = BYTES_NONE;
@@ -133,7 +133,7 @@ static void read_texts(struct decoder *d, const struct sqs_param *p, struct sqs_
 static void read_pairs(struct decoder *d, const struct sqs_param *p, struct sqs_pairs *out)
 {
     struct sqs_pair pair;
-    if (!due(d, JSON_OBJECT, "a Map") || json_enter_object(&d->json) != ERR_OK)
+    if (!due(d, JSON_TYPE_OBJECT, "a Map") || json_enter_object(&d->json) != ERR_OK)
         return;
     out->given = true;
     while (json_next_member(&d->json, &pair.name)) {
@@ -154,7 +154,7 @@ static void read_pairs(struct decoder *d, const struct sqs_param *p, struct sqs_
 static bool read_list_is_filled(struct decoder *d)
 {
     bool filled = false;
-    if (!due(d, JSON_ARRAY, "a List") || json_enter_array(&d->json) != ERR_OK)
+    if (!due(d, JSON_TYPE_ARRAY, "a List") || json_enter_array(&d->json) != ERR_OK)
         return false;
     while (json_next_element(&d->json)) {
         filled = true;
@@ -178,7 +178,7 @@ static void read_blob(struct decoder *d, struct bytes *out)
 static void read_attribute(struct decoder *d, struct sqs_attribute *out)
 {
     struct bytes key;
-    if (!due(d, JSON_OBJECT, "a Structure") || json_enter_object(&d->json) != ERR_OK)
+    if (!due(d, JSON_TYPE_OBJECT, "a Structure") || json_enter_object(&d->json) != ERR_OK)
         return;
     while (json_next_member(&d->json, &key)) {
         if (bytes_equal(key, BYTES_OF("DataType")))
@@ -198,11 +198,11 @@ static void read_attribute(struct decoder *d, struct sqs_attribute *out)
 static void read_attributes(struct decoder *d, struct sqs_attributes *out)
 {
     struct bytes name;
-    if (!due(d, JSON_OBJECT, "a Map") || json_enter_object(&d->json) != ERR_OK)
+    if (!due(d, JSON_TYPE_OBJECT, "a Map") || json_enter_object(&d->json) != ERR_OK)
         return;
     while (json_next_member(&d->json, &name)) {
         struct sqs_attribute one = {.name = name};
-        if (json_null(&d->json))
+        if (json_read_null(&d->json))
             continue;
         read_attribute(d, &one);
         if (out->at == NULL)
@@ -219,7 +219,7 @@ static void read_members(struct decoder *d, const struct sqs_param *params,
 static void read_entries(struct decoder *d, const struct sqs_param *entry_params,
                          struct sqs_entries *out)
 {
-    if (!due(d, JSON_ARRAY, "a List") || json_enter_array(&d->json) != ERR_OK)
+    if (!due(d, JSON_TYPE_ARRAY, "a List") || json_enter_array(&d->json) != ERR_OK)
         return;
     out->given = true;
     while (json_next_element(&d->json)) {
@@ -231,7 +231,7 @@ static void read_entries(struct decoder *d, const struct sqs_param *entry_params
         if (out->at == NULL)
             out->at = arena_zeros(d->arena, SQS_ENTRIES_MAX * sizeof *out->at);
         struct sqs_entry *entry = &out->at[out->n++];
-        if (due(d, JSON_OBJECT, "a Structure"))
+        if (due(d, JSON_TYPE_OBJECT, "a Structure"))
             read_members(d, entry_params, NULL, entry);
     }
 }
@@ -286,10 +286,10 @@ bool sqs_decode_json(const struct sqs_action *a, struct bytes body, struct arena
     struct decoder d = {.arena = arena, .fault = f};
     memset(out, 0, sizeof *out);
     json_init(&d.json, body, arena);
-    if (json_peek(&d.json) == JSON_OBJECT)
+    bool is_object = json_peek(&d.json) == JSON_TYPE_OBJECT;
+    if (is_object)
         read_members(&d, a->params, sqs_action_batch(a)->params, out);
-    /* A body that is no object has not been read, which makes this ERR_CORRUPT as well. */
-    if (json_finish(&d.json) == ERR_CORRUPT)
+    if (json_finish(&d.json) != ERR_OK || !is_object)
         return sqs_fault_set(f, SQS_FAULT_SERIALIZATION, "The request body is not a JSON object.");
     return !d.refused;
 }

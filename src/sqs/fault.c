@@ -29,7 +29,7 @@ const struct sqs_fault_row *sqs_fault_row(enum sqs_fault_code code)
 
 bool sqs_fault_set(struct sqs_fault *f, enum sqs_fault_code code, const char *format, ...)
 {
-    char text[SQS_FAULT_TEXT_MAX + 1];
+    char text[SQS_FAULT_TEXT_MAX + 2]; /* one byte more shows whether a character was cut */
     va_list args;
     va_start(args, format);
     int wanted = vsnprintf(text, sizeof text, format, args);

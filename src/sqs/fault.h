@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/err.h"
 
 enum sqs_fault_code {
@@ -19,8 +20,8 @@ enum sqs_fault_code {
 };
 
 struct sqs_fault_row {
-    const char *type; /* `__type` with its prefix */
-    const char *code; /* the query code, also the Code of a failed batch entry */
+    const char *type;        /* `__type` with its prefix */
+    const char *code;        /* the query code, also the Code of a failed batch entry */
     const char *query_error; /* the value of x-amzn-query-error */
     int status;
 };

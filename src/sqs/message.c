@@ -29,8 +29,7 @@ size_t sqs_message_bytes(const struct sqs_entry *e)
     return bytes;
 }
 
-static bool check_body(const struct sqs_entry *e,
-                       struct sqs_fault *f)
+static bool check_body(const struct sqs_entry *e, struct sqs_fault *f)
 {
     if (!characters_valid(e->body))
         return sqs_fault_set(f, SQS_FAULT_INVALID_MESSAGE_CONTENTS, ILLEGAL);
@@ -143,8 +142,8 @@ bool sqs_message_make(const struct sqs_message_rules *rules, const struct sqs_en
                       struct arena *arena, struct queue_message *out, struct sqs_fault *f)
 {
     struct queue_message m = {.body = e->body, .group_id = e->group_id, .dedup_id = e->dedup_id};
-    if (!check_body(e, f) || !make_attributes(e, arena, &m, f) ||
-        !make_trace(rules, e, &m, f) || !check_size(rules, e, f) || !check_ids(rules, e, f))
+    if (!check_body(e, f) || !make_attributes(e, arena, &m, f) || !make_trace(rules, e, &m, f) ||
+        !check_size(rules, e, f) || !check_ids(rules, e, f))
         return false;
     bool fifo = rules->topic->fifo;
     m.delay_ms = fifo || !e->delay_s.given ? -1 : e->delay_s.value * 1000;

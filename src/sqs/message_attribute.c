@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Message attributes: names, types and values (SQS developer guide, "Message metadata"), and the
  * digests over them. */
+#include "config.h"
+
 #include <nettle/md5.h>
 #include <strings.h>
 
@@ -75,8 +77,7 @@ static bool check_type(const struct sqs_attribute *a, struct sqs_fault *f)
                SQS_SHOW(a->name));
     if (a->data_type.n > NAME_MAX_BYTES)
         REFUSE("Message (user) attribute type must be shorter than %d bytes.", NAME_MAX_BYTES);
-    if (base_type(a->data_type).n == 0 ||
-        utf8_first_forbidden(a->data_type) != a->data_type.n)
+    if (base_type(a->data_type).n == 0 || utf8_first_forbidden(a->data_type) != a->data_type.n)
         REFUSE("The type of message (user) attribute '%.*s' is invalid. You must use only the "
                "following supported type prefixes: Binary, Number, String.",
                SQS_SHOW(a->name));

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "config.h"
+
 #include "sqs/name.h"
 
 static bool name_char(unsigned char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
 }
 
 static bool name_chars(struct bytes b)

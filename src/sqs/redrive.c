@@ -61,13 +61,17 @@ static uint32_t receives_of(const json_t *value)
 static bool refuse_receives(const struct sqs_redrive *r, const json_t *value, struct sqs_fault *f)
 {
     char reason[160];
-    char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    const char *text = json_is_string(value) ? json_string_value(value) : shown;
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+    char number[24];
+    size_t n = strspn(text, "+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    if (json_is_integer(value)) {
+        n = (size_t)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+        text = number;
+    }
     snprintf(reason, sizeof reason,
-             "Invalid value for maxReceiveCount: %.40s, valid values are from 1 to %d both "
+             "Invalid value for maxReceiveCount: %.*s, valid values are from 1 to %d both "
              "inclusive.",
-             text == NULL ? "?" : text, RECEIVES_MAX);
-    free(shown);
+             n < 40 ? (int)n : 40, text, RECEIVES_MAX);
     return sqs_redrive_refuse(r, reason, f);
 }
 
