@@ -16,7 +16,8 @@ void admin_refuse(struct http_request *r, int status, const char *detail)
 
 static void live(void *self, struct http_request *r)
 {
-    (void)self; /* the loop answers, so it lives; nothing else is asked, lest one fault restart all */
+    (void)
+        self; /* the loop answers, so it lives; nothing else is asked, lest one fault restart all */
     answer_json(r, 200, json_pack("{s:s}", "status", "ok"));
 }
 
@@ -42,15 +43,14 @@ static void about(void *self, struct http_request *r)
     struct http_counts c = http_server_counts(http_server_of(r));
     answer_json(
         r, 200,
-        json_pack("{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:i}, s:{s:s}}", "name",
-                  "leaselog", "version", PACKAGE_VERSION, "stats", "messages_sent",
-                  (json_int_t)s.sent, "messages_received", (json_int_t)s.received,
-                  "messages_deleted", (json_int_t)s.deleted, "empty_receives",
-                  (json_int_t)s.empty_receives, "messages_moved", (json_int_t)s.moves,
-                  "commit_rounds", (json_int_t)s.rounds, "sync_average_us",
-                  (json_int_t)s.sync_average_us, "waiting_receivers", (int)s.polls, "connections",
-                  (int)c.connections, "parked_requests", (int)c.parked, "links", "topics",
-                  "/v1/topics"));
+        json_pack(
+            "{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:i}, s:{s:s}}", "name",
+            "leaselog", "version", PACKAGE_VERSION, "stats", "messages_sent", (json_int_t)s.sent,
+            "messages_received", (json_int_t)s.received, "messages_deleted", (json_int_t)s.deleted,
+            "empty_receives", (json_int_t)s.empty_receives, "messages_moved", (json_int_t)s.moves,
+            "commit_rounds", (json_int_t)s.rounds, "sync_average_us", (json_int_t)s.sync_average_us,
+            "waiting_receivers", (int)s.polls, "connections", (int)c.connections, "parked_requests",
+            (int)c.parked, "links", "topics", "/v1/topics"));
 }
 
 static json_t *counters_show(const struct queue_counters *c)
@@ -73,9 +73,9 @@ static json_t *topic_show(struct queue_topic *t)
     if (shown == NULL)
         return NULL;
     if (s->receives_max > 0)
-        json_object_set_new(shown, "redrive",
-                            json_pack("{s:s, s:i}", "topic", s->dead_letter, "receives_max",
-                                      (int)s->receives_max));
+        json_object_set_new(
+            shown, "redrive",
+            json_pack("{s:s, s:i}", "topic", s->dead_letter, "receives_max", (int)s->receives_max));
     if (e == ERR_OK)
         json_object_update_new(shown, counters_show(&c));
     else
@@ -160,12 +160,11 @@ static void leases(struct queue_topic *t, struct bytes group, struct http_reques
     size_t n = queue_leases(t, group, 0, 0, info, (size_t)query.limit);
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list,
-                              json_pack("{s:i, s:I, s:i, s:f, s:s}", "partition",
-                                        (int)info[i].partition, "number",
-                                        (json_int_t)info[i].number, "receive_count",
-                                        (int)info[i].receive_count, "left_seconds",
-                                        (double)info[i].left_ms / 1000, "holder", info[i].holder));
+        json_array_append_new(
+            list,
+            json_pack("{s:i, s:I, s:i, s:f, s:s}", "partition", (int)info[i].partition, "number",
+                      (json_int_t)info[i].number, "receive_count", (int)info[i].receive_count,
+                      "left_seconds", (double)info[i].left_ms / 1000, "holder", info[i].holder));
     answer_json(r, 200, json_pack("{s:o}", "leases", list));
 }
 
@@ -225,8 +224,8 @@ static void topic(void *self, struct http_request *r)
 size_t admin_routes(struct admin *a, struct http_route out[ADMIN_ROUTES_MAX])
 {
     const struct http_route routes[] = {
-        {HTTP_GET, "/livez", live, a},         {HTTP_GET, "/readyz", ready, a},
-        {HTTP_GET, "/v1", about, a},           {HTTP_GET, "/v1/topics", topics, a},
+        {HTTP_GET, "/livez", live, a},        {HTTP_GET, "/readyz", ready, a},
+        {HTTP_GET, "/v1", about, a},          {HTTP_GET, "/v1/topics", topics, a},
         {HTTP_GET, "/v1/topics/*", topic, a},
     };
     memcpy(out, routes, sizeof routes);

@@ -19,8 +19,8 @@ struct admin_query {
     int64_t limit;       /* 1 to 1,000; 100 by default */
 };
 
-/* Reads prefix, cursor, limit and verbose. Answers the request with 400 and gives false on an unknown
- * or malformed one. */
+/* Reads prefix, cursor, limit and verbose. Answers the request with 400 and gives false on an
+ * unknown or malformed one. */
 bool answer_query(struct http_request *r, struct admin_query *out);
 
 #endif

@@ -36,7 +36,8 @@ static const struct row rows[] = {
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
-/* Writes the value where its row says (a text is lent until exit); a sentence about what is wrong, or NULL. */
+/* Writes the value where its row says (a text is lent until exit); a sentence about what is wrong,
+ * or NULL. */
 static const char *value_set(struct serve_options *o, const struct row *row, const char *text,
                              char *why, size_t why_n)
 {
@@ -130,7 +131,8 @@ static enum options_verdict file_read(const char *path, struct serve_options *o)
     if (result < 0)
         fprintf(stderr, "leaselog: cannot read the configuration file %s\n", path);
     else if (result > 0)
-        fprintf(stderr, "leaselog: %s:%d: neither a key = value line nor a comment\n", path, result);
+        fprintf(stderr, "leaselog: %s:%d: neither a key = value line nor a comment\n", path,
+                result);
     return result != 0 || f.bad ? OPTIONS_CONFIG : OPTIONS_OK;
 }
 
@@ -177,9 +179,9 @@ static void getopt_table(struct option table[ROWS + 3])
 {
     memset(table, 0, (ROWS + 3) * sizeof table[0]);
     for (size_t i = 0; i < ROWS; i++)
-        table[i] = (struct option){
-            rows[i].name, rows[i].kind == KIND_FLAG ? no_argument : required_argument, NULL,
-            (int)(256 + i)};
+        table[i] = (struct option){rows[i].name,
+                                   rows[i].kind == KIND_FLAG ? no_argument : required_argument,
+                                   NULL, (int)(256 + i)};
     table[ROWS] = (struct option){"config", required_argument, NULL, 'c'};
     table[ROWS + 1] = (struct option){"help", no_argument, NULL, 'h'};
 }

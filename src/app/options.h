@@ -25,8 +25,8 @@ struct serve_options {
 
 enum options_verdict {
     OPTIONS_OK,
-    OPTIONS_HELP,  /* the help was asked for and printed */
-    OPTIONS_USAGE, /* a mistake on the command line: exit 2; a line was printed */
+    OPTIONS_HELP,   /* the help was asked for and printed */
+    OPTIONS_USAGE,  /* a mistake on the command line: exit 2; a line was printed */
     OPTIONS_CONFIG, /* a mistake in file or environment: exit 78; a line was printed */
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "admin/admin.h"
+#include "app/notify.h"
 #include "app/options.h"
 #include "base/check.h"
 #include "base/note.h"
@@ -147,8 +148,9 @@ static enum err server_start(struct broker *b)
 static void server_failed(const struct broker *b, enum err e)
 {
     if (e == ERR_IN_USE)
-        fprintf(stderr, "leaselog: %s is taken by another process; choose another address with "
-                        "--listen, such as --listen 127.0.0.1:9325\n",
+        fprintf(stderr,
+                "leaselog: %s is taken by another process; choose another address with "
+                "--listen, such as --listen 127.0.0.1:9325\n",
                 b->options.listen);
     else
         fprintf(stderr, "leaselog: cannot listen on %s: %s\n", b->options.listen, err_text(e));
@@ -180,7 +182,9 @@ static int broker_run(struct broker *b, const sigset_t *stops)
         fflush(stdout);
         note(NOTE_INFO, "app", "serving on %s port %u from %s", b->address,
              http_server_port(b->server), b->options.data_dir);
+        notify_supervisor("READY=1");
         stop_await(stops);
+        notify_supervisor("STOPPING=1");
         http_server_drain(b->server);
         http_server_stop(b->server, b->options.stop_timeout_s * 1000);
     } else {
@@ -209,15 +213,17 @@ int serve_main(int argc, char **argv)
         return EXIT_CODE_CONFIG;
     }
     if (!listen_parse(&b)) {
-        fprintf(stderr, "leaselog: --listen must be ADDR:PORT with a port from 0 to 65535, such as "
-                        "127.0.0.1:9324, not '%s'\n",
+        fprintf(stderr,
+                "leaselog: --listen must be ADDR:PORT with a port from 0 to 65535, such as "
+                "127.0.0.1:9324, not '%s'\n",
                 b.options.listen);
         return EXIT_CODE_USAGE;
     }
     if (!notes_start(&b.options)) {
-        fputs("leaselog: --log-format is text, json or auto; --log-level is error, warning, info or "
-              "debug\n",
-              stderr);
+        fputs(
+            "leaselog: --log-format is text, json or auto; --log-level is error, warning, info or "
+            "debug\n",
+            stderr);
         return EXIT_CODE_USAGE;
     }
     snprintf(b.catalog_path, sizeof b.catalog_path, "%s/catalog.sqlite", b.options.data_dir);
