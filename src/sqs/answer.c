@@ -83,9 +83,8 @@ static bool host_valid(struct bytes host)
 void sqs_put_queue_url(struct sqs_call *c, struct json_writer *w, struct bytes name)
 {
     struct buf url = BUF_EMPTY;
-    const struct sqs_options *o = &c->front->options;
-    if (o->public_url != NULL) {
-        struct bytes base = bytes_of_text(o->public_url);
+    if (c->front->public_url != NULL) {
+        struct bytes base = bytes_of_text(c->front->public_url);
         while (base.n > 0 && ((const char *)base.at)[base.n - 1] == '/')
             base.n--;
         buf_put_bytes(&url, base);
@@ -95,7 +94,7 @@ void sqs_put_queue_url(struct sqs_call *c, struct json_writer *w, struct bytes n
         buf_put_bytes(&url, host_valid(host) ? host : BYTES_OF("localhost"));
     }
     buf_put_text(&url, "/");
-    buf_put_text(&url, o->account);
+    buf_put_bytes(&url, c->place.account);
     buf_put_text(&url, "/");
     buf_put_bytes(&url, name);
     json_put_string(w, buf_bytes(&url));

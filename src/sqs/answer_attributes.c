@@ -80,7 +80,7 @@ bool sqs_redrive_check(struct sqs_call *c, const struct sqs_redrive *r, struct b
                        bool fifo)
 {
     struct queue_topic *target;
-    if (queue_topic_find(c->front->options.queue, r->target, &target) != ERR_OK)
+    if (queue_topic_find(c->front->queue, r->target, &target) != ERR_OK)
         return sqs_redrive_refuse(r, "Dead letter target does not exist.", &c->fault);
     const struct topic_config *config = queue_topic_config(target);
     bool fine = true;

@@ -24,12 +24,12 @@ static void reply_url(struct sqs_call *c, struct bytes name)
 
 static int64_t now_ms(const struct sqs_call *c)
 {
-    return clock_boot_ms(c->front->options.clock);
+    return clock_boot_ms(c->front->clock);
 }
 
 static bool cooling(struct sqs_call *c, struct sqs_cooldown *cooldown, struct bytes name)
 {
-    return c->front->options.strict_cooldowns && sqs_cooldown_holds(cooldown, name, now_ms(c));
+    return c->front->strict_cooldowns && sqs_cooldown_holds(cooldown, name, now_ms(c));
 }
 
 static void reply_fault_or_url(struct sqs_call *c)
@@ -114,7 +114,7 @@ static enum err make(struct sqs_call *c, const struct create *create)
     enum err e = ERR_OK;
     topic_config_init(&want);
     if (fill_in(c, create, &want))
-        e = queue_topic_create(c->front->options.queue, &want, &c->topic);
+        e = queue_topic_create(c->front->queue, &want, &c->topic);
     want.tags = NULL;
     want.tags_n = 0;
     topic_config_fini(&want);
@@ -126,7 +126,7 @@ static void create_work(struct sqs_call *c)
 {
     const struct create *create = c->state;
     struct bytes name = c->request.queue_name;
-    enum err e = queue_topic_find(c->front->options.queue, name, &c->topic);
+    enum err e = queue_topic_find(c->front->queue, name, &c->topic);
     if (e == ERR_OK) {
         (void)compare(c, create);
         return;
@@ -183,7 +183,7 @@ static void delete_work(struct sqs_call *c)
         return;
     }
     sqs_cooldown_forget(&c->front->purged, name);
-    if (c->front->options.strict_cooldowns)
+    if (c->front->strict_cooldowns)
         sqs_cooldown_note(&c->front->deleted, name, now_ms(c));
 }
 
@@ -215,7 +215,7 @@ static void purge_work(struct sqs_call *c)
     enum err e = queue_purge(c->topic, &c->wait);
     if (e != ERR_OK)
         (void)sqs_fault_of_err(&c->fault, e);
-    else if (c->front->options.strict_cooldowns)
+    else if (c->front->strict_cooldowns)
         sqs_cooldown_note(&c->front->purged, name, now_ms(c));
 }
 
@@ -238,7 +238,7 @@ void sqs_answer_GetQueueUrl(struct sqs_call *c)
     }
     enum err e = ERR_NOT_FOUND;
     if (sqs_name_valid(name, sqs_name_is_fifo(name)))
-        e = queue_topic_find(c->front->options.queue, name, &c->topic);
+        e = queue_topic_find(c->front->queue, name, &c->topic);
     if (e != ERR_OK)
         sqs_reply_err(c, e);
     else
@@ -298,7 +298,7 @@ void sqs_answer_ListQueues(struct sqs_call *c)
     struct json_writer w = json_writer_to(&body);
     struct list list = {.call = c, .w = &w, .max = max->given ? (size_t)max->value : LIST_MAX};
     json_begin_object(&w);
-    queue_topics_each(c->front->options.queue, c->request.prefix, from, list_one, &list);
+    queue_topics_each(c->front->queue, c->request.prefix, from, list_one, &list);
     if (list.n > 0)
         json_end_array(&w);
     if (list.next[0] != 0 && max->given) {

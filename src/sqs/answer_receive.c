@@ -112,7 +112,7 @@ static void on_sleep_end(void *self, struct http_request *http)
 {
     struct sqs_call *c = self;
     struct receive *r = c->state;
-    bool late = clock_boot_ms(c->front->options.clock) >= r->deadline_boot_ms;
+    bool late = clock_boot_ms(c->front->clock) >= r->deadline_boot_ms;
     /* No lease for a client that is not there to take it. */
     if (http_peer_gone(http) || stopping(c))
         reply_and_end(c);
@@ -126,7 +126,7 @@ static void on_sleep_end(void *self, struct http_request *http)
 static void looked(struct sqs_call *c)
 {
     struct receive *r = c->state;
-    bool late = clock_boot_ms(c->front->options.clock) >= r->deadline_boot_ms;
+    bool late = clock_boot_ms(c->front->clock) >= r->deadline_boot_ms;
     if (r->n > 0 || !r->polls || late || stopping(c) || http_peer_gone(c->http))
         reply_and_end(c);
     else if (queue_poll_again(&r->poll) || atomic_load_explicit(&r->called, memory_order_acquire))

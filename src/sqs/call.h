@@ -12,16 +12,8 @@
 #include "http/http.h"
 #include "queue/queue.h"
 #include "sqs/action.h"
-#include "sqs/cooldown.h"
 #include "sqs/redrive.h"
 #include "sqs/sqs.h"
-
-struct sqs {
-    struct sqs_options options; /* its texts are owned */
-    struct http_route routes[2];
-    struct sqs_cooldown deleted; /* the catalogue thread's: names of topics, when they went */
-    struct sqs_cooldown purged;
-};
 
 struct sqs_call;
 typedef void sqs_step(struct sqs_call *c);

@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "base/check.h"
-#include "base/mem.h"
 #include "sqs/call.h"
 #include "sqs/decode.h"
 #include "sqs/name.h"
@@ -81,10 +80,10 @@ static struct sqs_call *call_new(struct sqs *front, struct http_request *r)
     c->http = r;
     c->arena = http_arena(r);
     c->fault.arena = c->arena;
-    c->place.account = bytes_of_text(front->options.account);
+    c->place.account = bytes_of_text(front->account != NULL ? front->account : "000000000000");
     c->place.region = sqs_region_of_authorization(http_header(r, "Authorization"));
     if (c->place.region.n == 0)
-        c->place.region = bytes_of_text(front->options.region);
+        c->place.region = bytes_of_text(front->region != NULL ? front->region : "us-east-1");
     return c;
 }
 
@@ -106,7 +105,7 @@ static bool find_queue(struct sqs_call *c)
     struct bytes name = sqs_name_of_url(c->request.queue_url);
     enum err e = ERR_NOT_FOUND;
     if (sqs_name_valid(name, sqs_name_is_fifo(name)))
-        e = queue_topic_find(c->front->options.queue, name, &c->topic);
+        e = queue_topic_find(c->front->queue, name, &c->topic);
     if (e != ERR_OK)
         return sqs_fault_of_err(&c->fault, e);
     c->config = queue_topic_config(c->topic);
@@ -182,43 +181,22 @@ void sqs_call_run(struct sqs_call *c, sqs_step *work, sqs_step *next)
     c->work = work;
     c->job.run = on_job;
     atomic_store_explicit(&c->woken, false, memory_order_relaxed);
-    enum err e = queue_run(c->front->options.queue, &c->job);
+    enum err e = queue_run(c->front->queue, &c->job);
     if (e != ERR_OK)
         sqs_reply_err(c, e);
     else
         http_park(c->http, on_wake, c, 0, false);
 }
 
-struct sqs *sqs_new(const struct sqs_options *o)
+size_t sqs_routes(struct sqs *s, struct http_route *out)
 {
-    struct sqs *s = mem_new(sizeof *s);
-    s->options = *o;
-    s->options.public_url = o->public_url == NULL ? NULL : mem_copy_text(o->public_url);
-    s->options.region = mem_copy_text(o->region == NULL ? "us-east-1" : o->region);
-    s->options.account = mem_copy_text(o->account == NULL ? "000000000000" : o->account);
-    s->routes[0] = (struct http_route){HTTP_POST, "*", handle, s};
-    s->routes[1] = (struct http_route){HTTP_GET, "*", handle, s};
-    return s;
+    out[0] = (struct http_route){HTTP_POST, "*", handle, s};
+    out[1] = (struct http_route){HTTP_GET, "*", handle, s};
+    return SQS_ROUTES_MAX;
 }
 
-/* The options' texts are ours, though the struct that the caller fills in borrows them. */
-static void free_text(const char *text)
-{
-    mem_free((void *)(uintptr_t)text);
-}
-
-void sqs_free(struct sqs *s)
+void sqs_fini(struct sqs *s)
 {
     sqs_cooldown_fini(&s->deleted);
     sqs_cooldown_fini(&s->purged);
-    free_text(s->options.public_url);
-    free_text(s->options.region);
-    free_text(s->options.account);
-    mem_free(s);
-}
-
-const struct http_route *sqs_routes(const struct sqs *s, size_t *n)
-{
-    *n = sizeof s->routes / sizeof s->routes[0];
-    return s->routes;
 }
