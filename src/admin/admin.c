@@ -221,12 +221,18 @@ static void topic(void *self, struct http_request *r)
     queue_topic_give_back(t);
 }
 
+static void elsewhere(void *self, struct http_request *r)
+{
+    (void)self;
+    answer_problem(r, 404, "Nothing here", "see GET /v1 for what there is");
+}
+
 size_t admin_routes(struct admin *a, struct http_route out[ADMIN_ROUTES_MAX])
 {
     const struct http_route routes[] = {
         {HTTP_GET, "/livez", live, a},        {HTTP_GET, "/readyz", ready, a},
         {HTTP_GET, "/v1", about, a},          {HTTP_GET, "/v1/topics", topics, a},
-        {HTTP_GET, "/v1/topics/*", topic, a},
+        {HTTP_GET, "/v1/topics/*", topic, a}, {HTTP_OTHER, "/v1/*", elsewhere, a},
     };
     memcpy(out, routes, sizeof routes);
     return sizeof routes / sizeof routes[0];

@@ -19,6 +19,8 @@
 #include "queue/queue.h"
 #include "sqs/sqs.h"
 
+enum { SQS_ROUTES_MAX = 8 };
+
 struct broker {
     struct serve_options options;
     char address[256];
@@ -28,7 +30,7 @@ struct broker {
     char catalog_path[4096];
     struct queue *queue;
     struct admin admin;
-    struct sqs sqs;
+    struct sqs *sqs;
     struct http_route routes[ADMIN_ROUTES_MAX + SQS_ROUTES_MAX];
     struct http_server *server;
 };
@@ -116,19 +118,34 @@ static enum err queue_start(struct broker *b)
     return e;
 }
 
+/* What http refuses is answered in the form of the front it was meant for. */
+static void refuse(void *self, struct http_request *r, int status, const char *text)
+{
+    struct broker *b = self;
+    struct bytes path = http_path(r);
+    if (bytes_start_with(path, BYTES_OF("/v1")) || bytes_equal(path, BYTES_OF("/livez")) ||
+        bytes_equal(path, BYTES_OF("/readyz")))
+        admin_refuse(r, status, text);
+    else
+        sqs_refuse(b->sqs, r, status, text);
+}
+
 static enum err server_start(struct broker *b)
 {
     b->admin.queue = b->queue;
-    b->sqs = (struct sqs){
+    const struct sqs_options sqs = {
         .queue = b->queue,
         .clock = &b->clock,
         .public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url,
         .region = b->options.region,
-        .account = "000000000000",
         .strict_cooldowns = b->options.strict_cooldowns,
     };
-    size_t n = admin_routes(&b->admin, b->routes);
-    n += sqs_routes(&b->sqs, b->routes + n);
+    b->sqs = sqs_new(&sqs);
+    size_t n = admin_routes(&b->admin, b->routes), sqs_n;
+    const struct http_route *routes = sqs_routes(b->sqs, &sqs_n);
+    CHECK(sqs_n <= SQS_ROUTES_MAX);
+    memcpy(b->routes + n, routes, sqs_n * sizeof routes[0]);
+    n += sqs_n;
     struct http_options o;
     http_options_default(&o);
     o.address = b->address;
@@ -141,7 +158,7 @@ static enum err server_start(struct broker *b)
     o.clock = &b->clock;
     o.self = b;
     o.pass_end = pass_end;
-    o.refuse = sqs_refuse;
+    o.refuse = refuse;
     return http_server_start(&o, &b->server);
 }
 
@@ -192,6 +209,7 @@ static int broker_run(struct broker *b, const sigset_t *stops)
     }
     queue_threads_stop(b->queue);
     bool failed = queue_failed(b->queue);
+    sqs_free(b->sqs);
     queue_close(b->queue);
     disk_posix_close(&b->disk);
     if (e == ERR_OK)
