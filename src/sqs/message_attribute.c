@@ -121,6 +121,7 @@ bool sqs_attribute_make(const struct sqs_attribute *a, struct queue_attribute *o
 struct number {
     bool any;
     bool nonzero;
+    bool one; /* its first digit is a 1 */
     int64_t first, last;
 };
 
@@ -131,8 +132,10 @@ static size_t read_digits(const char *at, size_t n, int64_t place, int64_t step,
         out->any = true;
         if (at[i] == '0')
             continue;
-        if (!out->nonzero)
+        if (!out->nonzero) {
             out->first = place;
+            out->one = at[i] == '1';
+        }
         out->last = place;
         out->nonzero = true;
     }
@@ -182,7 +185,8 @@ bool sqs_number_valid(struct bytes text)
         return true;
     int64_t size = number.first + exponent;
     return number.first - number.last < DIGITS_MAX && size >= EXPONENT_MIN &&
-           (size < EXPONENT_MAX || (size == EXPONENT_MAX && number.first == number.last));
+           (size < EXPONENT_MAX ||
+            (size == EXPONENT_MAX && number.first == number.last && number.one));
 }
 
 static bool is_hex(const char *at, size_t n)
