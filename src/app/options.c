@@ -89,8 +89,17 @@ static const struct row *row_of_key(const char *key)
 struct file_reading {
     struct serve_options *options;
     const char *path;
+    FILE *file;
+    int line; /* counted here: inih tells it only when a file does not parse */
     bool bad;
 };
+
+static char *line_get(char *at, int room, void *arg)
+{
+    struct file_reading *f = arg;
+    f->line++;
+    return fgets(at, room, f->file);
+}
 
 /* inih lends values for the call only; they are kept here until exit. */
 static char *kept[ROWS * 4];
@@ -102,7 +111,7 @@ static const char *keep(const char *value)
     return kept[kept_n++] = mem_copy_text(value);
 }
 
-static int file_line(void *arg, const char *section, const char *key, const char *value, int line)
+static int file_line(void *arg, const char *section, const char *key, const char *value)
 {
     struct file_reading *f = arg;
     char why[256];
@@ -119,18 +128,22 @@ static int file_line(void *arg, const char *section, const char *key, const char
     }
     if (wrong == NULL)
         return 1;
-    fprintf(stderr, "leaselog: %s:%d: %s\n", f->path, line, wrong);
+    fprintf(stderr, "leaselog: %s:%d: %s\n", f->path, f->line, wrong);
     f->bad = true;
     return 1;
 }
 
 static enum options_verdict file_read(const char *path, struct serve_options *o)
 {
-    struct file_reading f = {.options = o, .path = path};
-    int result = ini_parse(path, file_line, &f);
-    if (result < 0)
-        fprintf(stderr, "leaselog: cannot read the configuration file %s\n", path);
-    else if (result > 0)
+    struct file_reading f = {.options = o, .path = path, .file = fopen(path, "r")};
+    if (f.file == NULL) {
+        fprintf(stderr, "leaselog: cannot read the configuration file %s: %s\n", path,
+                strerror(errno));
+        return OPTIONS_CONFIG;
+    }
+    int result = ini_parse_stream(line_get, &f, file_line, &f);
+    fclose(f.file);
+    if (result != 0)
         fprintf(stderr, "leaselog: %s:%d: neither a key = value line nor a comment\n", path,
                 result);
     return result != 0 || f.bad ? OPTIONS_CONFIG : OPTIONS_OK;

@@ -19,8 +19,6 @@
 #include "queue/queue.h"
 #include "sqs/sqs.h"
 
-enum { SQS_ROUTES_MAX = 8 };
-
 struct broker {
     struct serve_options options;
     char address[256];
@@ -30,7 +28,7 @@ struct broker {
     char catalog_path[4096];
     struct queue *queue;
     struct admin admin;
-    struct sqs *sqs;
+    struct sqs sqs;
     struct http_route routes[ADMIN_ROUTES_MAX + SQS_ROUTES_MAX];
     struct http_server *server;
 };
@@ -127,25 +125,21 @@ static void refuse(void *self, struct http_request *r, int status, const char *t
         bytes_equal(path, BYTES_OF("/readyz")))
         admin_refuse(r, status, text);
     else
-        sqs_refuse(b->sqs, r, status, text);
+        sqs_refuse(&b->sqs, r, status, text);
 }
 
 static enum err server_start(struct broker *b)
 {
     b->admin.queue = b->queue;
-    const struct sqs_options sqs = {
+    b->sqs = (struct sqs){
         .queue = b->queue,
         .clock = &b->clock,
         .public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url,
         .region = b->options.region,
         .strict_cooldowns = b->options.strict_cooldowns,
     };
-    b->sqs = sqs_new(&sqs);
-    size_t n = admin_routes(&b->admin, b->routes), sqs_n;
-    const struct http_route *routes = sqs_routes(b->sqs, &sqs_n);
-    CHECK(sqs_n <= SQS_ROUTES_MAX);
-    memcpy(b->routes + n, routes, sqs_n * sizeof routes[0]);
-    n += sqs_n;
+    size_t n = admin_routes(&b->admin, b->routes);
+    n += sqs_routes(&b->sqs, b->routes + n);
     struct http_options o;
     http_options_default(&o);
     o.address = b->address;
@@ -209,7 +203,7 @@ static int broker_run(struct broker *b, const sigset_t *stops)
     }
     queue_threads_stop(b->queue);
     bool failed = queue_failed(b->queue);
-    sqs_free(b->sqs);
+    sqs_fini(&b->sqs);
     queue_close(b->queue);
     disk_posix_close(&b->disk);
     if (e == ERR_OK)

@@ -27,8 +27,9 @@ static int64_t system_wall_ms(void *self)
     return read_ms(CLOCK_REALTIME);
 }
 
-/* The kernel prints its boot id as a UUID. Where /proc is hidden a random one stands in, so that each
- * start counts as another boot: safe, since time then goes on by the wall clock's difference. */
+/* The kernel prints its boot id as a UUID. Where /proc is hidden a random one stands in, so that
+ * each start counts as another boot: safe, since time then goes on by the wall clock's
+ * difference. */
 static struct boot_id boot_id_read(void)
 {
     struct boot_id id;

@@ -37,6 +37,29 @@ static bool is_low_surrogate(int32_t code)
     return code >= 0xdc00 && code <= 0xdfff;
 }
 
+/* What a backslash and this character, other than u, stand for; 0 when that is no escape. */
+static char escape_meaning(unsigned char c)
+{
+    switch (c) {
+    case '"':
+    case '\\':
+    case '/':
+        return (char)c;
+    case 'b':
+        return '\b';
+    case 'f':
+        return '\f';
+    case 'n':
+        return '\n';
+    case 'r':
+        return '\r';
+    case 't':
+        return '\t';
+    default:
+        return 0;
+    }
+}
+
 /* The length of the escape at `at`, a pair of surrogates being one; 0 when it is not sound. */
 static size_t escape_bytes(const unsigned char *at, const unsigned char *end)
 {
@@ -44,7 +67,7 @@ static size_t escape_bytes(const unsigned char *at, const unsigned char *end)
     if (left < 2)
         return 0;
     if (at[1] != 'u')
-        return at[1] != '\0' && strchr("\"\\/bfnrt", at[1]) != NULL ? 2 : 0;
+        return escape_meaning(at[1]) != 0 ? 2 : 0;
     if (left < 6)
         return 0;
     int32_t code = hex_four(at + 2);
@@ -62,14 +85,15 @@ const unsigned char *json_lex_string(const unsigned char *at, const unsigned cha
 {
     *escaped = false;
     while (at < end) {
-        if (end - at >= 8) {
+        if (*at < 0x80 && end - at >= 8) {
             uint64_t w = swar_load(at);
             uint64_t mask =
                 swar_control(w) | swar_not_ascii(w) | swar_equal(w, '"') | swar_equal(w, '\\');
-            size_t plain = mask == 0 ? 8 : swar_first(mask);
-            at += plain;
-            if (plain == 8)
+            if (mask == 0) {
+                at += 8;
                 continue;
+            }
+            at += swar_first(mask);
         }
         unsigned char c = *at;
         size_t n = 1;
@@ -90,48 +114,43 @@ const unsigned char *json_lex_string(const unsigned char *at, const unsigned cha
     return NULL;
 }
 
-/* What a backslash and this character, other than u, stand for. */
-static char escape_meaning(unsigned char c)
+/* Writes what the escape at *at stands for, and steps over it. */
+static size_t escape_take(const unsigned char **at, char *out)
 {
-    switch (c) {
-    case 'b':
-        return '\b';
-    case 'f':
-        return '\f';
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case 't':
-        return '\t';
-    default:
-        return (char)c;
+    const unsigned char *p = *at;
+    if (p[1] != 'u') {
+        *out = escape_meaning(p[1]);
+        *at = p + 2;
+        return 1;
     }
+    int32_t code = hex_four(p + 2);
+    *at = p + 6;
+    if (is_high_surrogate(code)) {
+        code = 0x10000 + ((code - 0xd800) << 10) + (hex_four(p + 8) - 0xdc00);
+        *at = p + 12;
+    }
+    return utf8_encode((uint32_t)code, out);
 }
 
 size_t json_lex_unescape(const unsigned char *at, const unsigned char *close, char *out)
 {
     char *to = out;
     while (at < close) {
-        const unsigned char *slash = memchr(at, '\\', (size_t)(close - at));
-        size_t plain = (size_t)((slash == NULL ? close : slash) - at);
-        memcpy(to, at, plain);
-        to += plain;
-        at += plain;
-        if (slash == NULL)
-            break;
-        if (at[1] != 'u') {
-            *to++ = escape_meaning(at[1]);
-            at += 2;
-            continue;
+        if (close - at >= 8) {
+            /* All eight are copied, for there is room for them; those from a backslash on are
+             * written over later. */
+            uint64_t mask = swar_equal(swar_load(at), '\\');
+            size_t plain = mask == 0 ? 8 : swar_first(mask);
+            memcpy(to, at, 8);
+            to += plain;
+            at += plain;
+            if (mask == 0)
+                continue;
         }
-        int32_t code = hex_four(at + 2);
-        at += 6;
-        if (is_high_surrogate(code)) {
-            code = 0x10000 + ((code - 0xd800) << 10) + (hex_four(at + 2) - 0xdc00);
-            at += 6;
-        }
-        to += utf8_encode((uint32_t)code, to);
+        if (*at == '\\')
+            to += escape_take(&at, to);
+        else
+            *to++ = (char)*at++;
     }
     return (size_t)(to - out);
 }

@@ -7,6 +7,11 @@
 #include "base/codec.h"
 #include "base/swar.h"
 
+enum {
+    ESCAPE_BYTES_MAX = 6,    /* of one byte */
+    ESCAPE_BLOCK_BYTES = 128 /* escaped without looking at the room left */
+};
+
 struct json_writer json_writer_to(struct buf *out)
 {
     return (struct json_writer){.out = out};
@@ -71,35 +76,24 @@ void json_end_array(struct json_writer *w)
     level_end(w, false);
 }
 
-static void escape_put(struct buf *out, unsigned char c)
+/* Writes the escape of c; the result is its bytes, at most ESCAPE_BYTES_MAX. */
+static size_t escape_put(char *out, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
-    char text[6] = {'\\', (char)c, '0', '0', hex[c >> 4], hex[c & 15]};
-    size_t n = 2;
-    switch (c) {
-    case '"':
-    case '\\':
-        break;
-    case '\b':
-        text[1] = 'b';
-        break;
-    case '\f':
-        text[1] = 'f';
-        break;
-    case '\n':
-        text[1] = 'n';
-        break;
-    case '\r':
-        text[1] = 'r';
-        break;
-    case '\t':
-        text[1] = 't';
-        break;
-    default:
-        text[1] = 'u';
-        n = 6;
+    static const char *const letters = "btn?fr"; /* for 8 to 13; 11 has none */
+    out[0] = '\\';
+    if (c == '"' || c == '\\') {
+        out[1] = (char)c;
+        return 2;
     }
-    buf_put(out, text, n);
+    if (c >= 8 && c <= 13 && c != 11) {
+        out[1] = letters[c - 8];
+        return 2;
+    }
+    memcpy(out + 1, "u00", 3);
+    out[4] = hex[c >> 4];
+    out[5] = hex[c & 15];
+    return ESCAPE_BYTES_MAX;
 }
 
 static bool needs_escape(unsigned char c)
@@ -107,37 +101,48 @@ static bool needs_escape(unsigned char c)
     return c < 0x20 || c == '"' || c == '\\';
 }
 
-/* How many bytes from `at` need no escape. */
-static size_t plain_bytes(const unsigned char *at, size_t n)
+/* As json_escape, to a place with room for ESCAPE_BYTES_MAX * n bytes. The result is those written.
+ */
+static size_t block_escape(char *out, const unsigned char *at, size_t n)
 {
-    size_t i = 0;
-    for (; n - i >= 8; i += 8) {
-        uint64_t w = swar_load(at + i);
-        uint64_t mask = swar_control(w) | swar_equal(w, '"') | swar_equal(w, '\\');
-        if (mask != 0)
-            return i + swar_first(mask);
+    char *to = out;
+    for (const unsigned char *end = at + n; at < end;) {
+        if (end - at >= 8) {
+            /* All eight are copied; those from the first in need of an escape on are written over.
+             */
+            uint64_t w = swar_load(at);
+            uint64_t mask = swar_control(w) | swar_equal(w, '"') | swar_equal(w, '\\');
+            size_t plain = mask == 0 ? 8 : swar_first(mask);
+            memcpy(to, at, 8);
+            to += plain;
+            at += plain;
+            if (mask == 0)
+                continue;
+        }
+        if (needs_escape(*at))
+            to += escape_put(to, *at++);
+        else
+            *to++ = (char)*at++;
     }
-    while (i < n && !needs_escape(at[i]))
-        i++;
-    return i;
+    return (size_t)(to - out);
 }
 
 void json_escape(struct buf *out, struct bytes value)
 {
     const unsigned char *at = value.at;
     for (size_t left = value.n; left > 0;) {
-        size_t n = plain_bytes(at, left);
-        buf_put(out, at, n);
+        size_t n = left < ESCAPE_BLOCK_BYTES ? left : ESCAPE_BLOCK_BYTES;
+        buf_reserve(out, n * ESCAPE_BYTES_MAX);
+        out->n += block_escape(out->at + out->n, at, n);
         at += n;
         left -= n;
-        for (; left > 0 && needs_escape(*at); at++, left--)
-            escape_put(out, *at);
     }
 }
 
 static void quoted_put(struct buf *out, struct bytes value)
 {
-    buf_reserve(out, value.n + 2); /* exact when nothing needs an escape, as is usual */
+    /* What json_escape will want at most, if there is little to escape, as is usual. */
+    buf_reserve(out, value.n + ESCAPE_BLOCK_BYTES * ESCAPE_BYTES_MAX + 2);
     buf_put_u8(out, '"');
     json_escape(out, value);
     buf_put_u8(out, '"');

@@ -38,7 +38,7 @@ bool utf8_valid(struct bytes text)
     const unsigned char *at = text.at;
     size_t left = text.n;
     while (left > 0) {
-        if (left >= 8 && swar_not_ascii(swar_load(at)) == 0) {
+        if (*at < 0x80 && left >= 8 && swar_not_ascii(swar_load(at)) == 0) {
             at += 8;
             left -= 8;
             continue;
@@ -64,7 +64,7 @@ size_t utf8_first_forbidden(struct bytes text)
     size_t left = text.n;
     while (left > 0) {
         size_t n;
-        if (left >= 8) {
+        if (*at < 0x80 && left >= 8) {
             uint64_t w = swar_load(at);
             uint64_t mask = swar_control(w) | swar_not_ascii(w);
             n = mask == 0 ? 8 : swar_first(mask);

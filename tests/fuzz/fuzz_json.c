@@ -262,7 +262,7 @@ static json_t *jansson_read(struct bytes text, bool *blotted)
             begun = copy[--at] == '-' && (at == 0 || (copy[at - 1] | 0x20) != 'e');
             copy[at] = ' ';
         }
-        copy[at] = '0';
+        copy[error.position - 2] = '0'; /* between blanks: it must join neither neighbour */
         *blotted = true;
     }
     free(copy);

@@ -123,10 +123,10 @@ END_TEST
 
 START_TEST(base64_that_no_encoder_writes_is_refused)
 {
-    static const char *const bad[] = {"Zg",      "Zg=",         "Zg===",    "Z",        "=",
-                                      "====",    "Zh==",        "Zm9=",     "Z===",     "Zm9v\n",
-                                      " Zm9v",   "Zm 9v",       "Zm9v Zg=", "Zg==Zg==", "Zm-_",
-                                      "Zm9\xff", "Zm9v\t\t\t\t"};
+    static const char *const bad[] = {
+        "Zg",   "Zg=",     "Zg===",        "Z",     "=",        "====",     "Zh==",
+        "Zm9=", "Z===",    "Zm9v\n",       " Zm9v", "Zm 9v",    "Zm9v Zg=", "Zg==Zg==",
+        "Zm-_", "Zm9\xff", "Zm9v\t\t\t\t", "A===",  "Zm9vA===", "Zg==    "};
     struct arena arena;
     arena_init(&arena, NULL, 0);
     struct bytes data = BYTES_OF("before");

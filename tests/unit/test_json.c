@@ -104,90 +104,38 @@ END_TEST
 
 START_TEST(escapes_mean_what_rfc_8259_says)
 {
-    struct json p =
-        parser("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00E4\\u20ac\\ud83d\\uDE00\\u0000.\"");
+    struct json p = parser(
+        "\"\\\"\\\\\\/"
+        "\\b\\f\\n\\r\\t\\u0041\\u00E4\\u20ac\\ud83d\\uDE00\\udbff\\udfff\\ud800\\udc00\\u0000.\"");
     struct bytes value;
     ck_assert_int_eq(json_read_string(&p, &value), ERR_OK);
-    ck_assert(
-        bytes_equal(value, BYTES_OF("\"\\/\b\f\n\r\tA\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\0.")));
+    ck_assert(bytes_equal(
+        value,
+        BYTES_OF(
+            "\"\\/"
+            "\b\f\n\r\tA\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf\xf0\x90\x80\x80\0.")));
     ck_assert_int_eq(json_finish(&p), ERR_OK);
 }
 END_TEST
 
+// clang-format off
+static const char *const not_json[] = {
+    "", " ", "{", "}", "[", "]", "{]", "[}", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1]]", "1 1",
+    "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{,\"a\":1}", "{\"a\":1 \"b\":2}", "{\"a\" 1}", "{a:1}",
+    "{1:1}", "{\"a\":1}x", "\xef\xbb\xbf{}", "nul", "nulll", "True", "truefalse", "t", "01",
+    "-01", "00", "-", "+1", ".5", "1.", "1.e1", "1e", "1e+", "0x1", "NaN", "Infinity", "1a", "\"",
+    "\"a", "'a'", "\"\n\"", "\"\x1f\"", "\"\\\"", "\"\\x41\"", "\"\\u12\"", "\"\\u12g4\"",
+    "\"\\U0041\"", "\"\\ud83d\"", "\"\\ude00\"", "\"\\ud83d\\u0041\"", "\"\\ud83d\\ud83d\"",
+    "\"\\ud83d\\n.....\"", "\"\\ud83d......\"", "\"\x80\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"",
+    "\"\xf4\x90\x80\x80\"", "\"\xe2\x82\"", "\xc3\xa4", "/* */1", "1//", "[\v1]", "[\f1]",
+};
+// clang-format on
+
 START_TEST(texts_that_are_not_json_are_corrupt)
 {
-    static const char *const bad[] = {"",
-                                      " ",
-                                      "{",
-                                      "}",
-                                      "[",
-                                      "]",
-                                      "{]",
-                                      "[}",
-                                      "[1",
-                                      "[1,",
-                                      "[1,]",
-                                      "[,1]",
-                                      "[1 2]",
-                                      "[1]]",
-                                      "1 1",
-                                      "{\"a\"}",
-                                      "{\"a\":}",
-                                      "{\"a\":1,}",
-                                      "{,\"a\":1}",
-                                      "{\"a\":1 \"b\":2}",
-                                      "{\"a\" 1}",
-                                      "{a:1}",
-                                      "{1:1}",
-                                      "{\"a\":1}x",
-                                      "\xef\xbb\xbf{}",
-                                      "nul",
-                                      "nulll",
-                                      "True",
-                                      "truefalse",
-                                      "t",
-                                      "01",
-                                      "-01",
-                                      "00",
-                                      "-",
-                                      "+1",
-                                      ".5",
-                                      "1.",
-                                      "1.e1",
-                                      "1e",
-                                      "1e+",
-                                      "0x1",
-                                      "NaN",
-                                      "Infinity",
-                                      "1a",
-                                      "\"",
-                                      "\"a",
-                                      "'a'",
-                                      "\"\n\"",
-                                      "\"\x1f\"",
-                                      "\"\\\"",
-                                      "\"\\x41\"",
-                                      "\"\\u12\"",
-                                      "\"\\u12g4\"",
-                                      "\"\\U0041\"",
-                                      "\"\\ud83d\"",
-                                      "\"\\ude00\"",
-                                      "\"\\ud83d\\u0041\"",
-                                      "\"\\ud83d\\ud83d\"",
-                                      "\"\\ud83d\\n.....\"",
-                                      "\"\\ud83d......\"",
-                                      "\"\x80\"",
-                                      "\"\xc0\x80\"",
-                                      "\"\xed\xa0\x80\"",
-                                      "\"\xf4\x90\x80\x80\"",
-                                      "\"\xe2\x82\"",
-                                      "\xc3\xa4",
-                                      "/* */1",
-                                      "1//",
-                                      "[\v1]",
-                                      "[\f1]"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ck_assert_msg(verdict(bytes_of_text(bad[i])) == ERR_CORRUPT, "%zu: %s", i, bad[i]);
+    for (size_t i = 0; i < sizeof not_json / sizeof not_json[0]; i++)
+        ck_assert_msg(verdict(bytes_of_text(not_json[i])) == ERR_CORRUPT, "%zu: %s", i,
+                      not_json[i]);
     ck_assert_int_eq(verdict(BYTES_NONE), ERR_CORRUPT);
     ck_assert_int_eq(verdict(BYTES_OF("1\0")), ERR_CORRUPT);
     ck_assert_int_eq(verdict(BYTES_OF("\"\0\"")), ERR_CORRUPT);
@@ -195,26 +143,19 @@ START_TEST(texts_that_are_not_json_are_corrupt)
 }
 END_TEST
 
+// clang-format off
+static const char *const is_json[] = {
+    "0", "-0", "-0.0e-0", "1E+400", "123456789012345678901234567890", " \t\r\n[ \t\r\n] \t\r\n",
+    "{}", "[[],{}]", "null", "\"\"", "\"\x7f\"", "\"\\u0000\"",
+    "\"\xf4\x8f\xbf\xbf\xef\xbf\xbf\"", "{\"\":1,\"a\":2,\"A\":3}", "[{\"a\":1},{\"a\":1}]",
+    "{\"a\":{\"a\":{\"a\":1}},\"b\":1}",
+};
+// clang-format on
+
 START_TEST(texts_that_are_json_are_sound)
 {
-    static const char *const good[] = {"0",
-                                       "-0",
-                                       "-0.0e-0",
-                                       "1E+400",
-                                       "123456789012345678901234567890",
-                                       " \t\r\n[ \t\r\n] \t\r\n",
-                                       "{}",
-                                       "[[],{}]",
-                                       "null",
-                                       "\"\"",
-                                       "\"\x7f\"",
-                                       "\"\\u0000\"",
-                                       "\"\xf4\x8f\xbf\xbf\xef\xbf\xbf\"",
-                                       "{\"\":1,\"a\":2,\"A\":3}",
-                                       "[{\"a\":1},{\"a\":1}]",
-                                       "{\"a\":{\"a\":{\"a\":1}},\"b\":1}"};
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        ck_assert_msg(verdict(bytes_of_text(good[i])) == ERR_OK, "%zu: %s", i, good[i]);
+    for (size_t i = 0; i < sizeof is_json / sizeof is_json[0]; i++)
+        ck_assert_msg(verdict(bytes_of_text(is_json[i])) == ERR_OK, "%zu: %s", i, is_json[i]);
 }
 END_TEST
 
