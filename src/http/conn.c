@@ -112,10 +112,10 @@ static void conn_free(struct http_loop *l, struct conn *c)
         linger_begin(l, c->fd);
     heap_remove(&l->deadlines, &c->due);
     LIST_REMOVE(c, link);
-    unsigned before = atomic_fetch_sub_explicit(&l->server->connections, 1, memory_order_relaxed);
-    /* At its limit libmicrohttpd does not listen, and takes it up again only at its next run. */
-    if (before >= l->server->options.connections_max)
-        l->again = true;
+    atomic_fetch_sub_explicit(&l->server->connections, 1, memory_order_relaxed);
+    /* At its limit, or without descriptors, libmicrohttpd stops listening, and takes it up again
+     * only when it is run after a connection has gone. */
+    l->again = true;
     mem_free(c);
 }
 

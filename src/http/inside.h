@@ -74,6 +74,7 @@ struct http_loop {
     struct rng rng;
     int64_t now_ms;                  /* boot time, read once a pass */
     bool again;                      /* the next pass must not sleep */
+    bool running;                    /* inside MHD_run */
     bool drained;                    /* the listening socket is closed */
     bool ending;                     /* requests still parked are dropped */
     unsigned in_flight;              /* requests whose head is complete and that are not finished */

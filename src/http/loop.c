@@ -141,7 +141,9 @@ static void pass(struct http_loop *l)
     park_deliver(l);
     park_timers(l);
     conn_deadlines(l);
+    l->running = true;
     MHD_run(l->daemon);
+    l->running = false;
     if (o->pass_end != NULL)
         o->pass_end(o->self);
     park_deliver(l);

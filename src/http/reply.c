@@ -56,7 +56,8 @@ static void answer_queue(struct http_request *r, int status,
         r->suspended = false;
         MHD_resume_connection(c->mhd);
     }
-    r->loop->again = true;
+    if (!r->loop->running)
+        r->loop->again = true; /* libmicrohttpd has to be run to write it */
 }
 
 /* libmicrohttpd takes no answer in the middle of a body. The answer is small and the socket's

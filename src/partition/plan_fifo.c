@@ -31,8 +31,8 @@ static void walk_message_group(struct receive *r, uint64_t place)
     }
 }
 
-/* Each message group is walked once, when its oldest unfinished message is met; a message without a group is one
- * by itself. */
+/* Each message group is walked once, when its oldest unfinished message is met; a message without a
+ * group is one by itself. */
 static void walk(struct receive *r)
 {
     struct partition_window *w = r->w;
@@ -61,8 +61,8 @@ enum err receive_fifo(struct receive *r)
         window_sweep(w, r->g);
     walk(r);
     uint64_t need = group_unfinished_from(r->g, partition_window_end(w));
-    if (r->out->picks_n > 0 || r->out->moves_n > 0 || need >= r->view->committed_number ||
-        window_is_full(w))
+    if (r->out->picks_n > 0 || r->out->moves_n == PARTITION_MOVES_MAX ||
+        need >= r->view->committed_number || window_is_full(w))
         return ERR_OK;
     if (need > partition_window_end(w))
         partition_window_skip(w, need);

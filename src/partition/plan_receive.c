@@ -8,6 +8,11 @@
 #include "base/check.h"
 #include "base/mem.h"
 
+/* Free entries that one receive looks at: fewer than there are singles in a window, so that asking
+ * for the last header cannot push out the first. Only messages that are expired and not yet
+ * trimmed, or wait for their MOVE, can use them up. */
+enum { FREE_LOOKED_AT_MAX = PARTITION_WINDOW_SINGLES_MAX / 2 };
+
 void partition_grant_init(struct partition_grant *g)
 {
     g->picks_n = 0;
@@ -83,7 +88,7 @@ static enum err receive_free(struct receive *r)
     struct entry **seen = NULL;
     size_t seen_n = 0, seen_room = 0;
     enum err e = ERR_OK;
-    while (!r->is_full) {
+    while (!r->is_full && seen_n < FREE_LOOKED_AT_MAX) {
         struct heap_node *first = heap_first(free_heap);
         if (first == NULL)
             break;
@@ -117,7 +122,6 @@ static enum err receive_free(struct receive *r)
 static enum err need_at_cursor(struct receive *r, uint64_t number)
 {
     struct partition_window *w = r->w;
-    window_reach(w, r->g->next);
     if (number < partition_window_end(w)) {
         r->need = number;
         return ERR_NEED;
@@ -155,8 +159,11 @@ static enum err receive_in_order(struct receive *r)
     return ERR_OK;
 }
 
+/* The window is moved to the cursor first: were it moved later, the headers of free messages that
+ * were put at its end would be lost again. */
 enum err receive_standard(struct receive *r)
 {
+    window_reach(r->w, r->g->next);
     enum err e = receive_free(r);
     return e == ERR_OK ? receive_in_order(r) : e;
 }

@@ -114,7 +114,8 @@ static void load_group(struct cursor *c, struct partition *p, uint64_t *least_gi
 /* Below the cursor nothing is unknown. */
 static bool cursor_is_sound(const struct group *g)
 {
-    uint64_t known = group_unfinished_count(g, g->floor, g->next);
+    uint64_t finished = g->finished.sum - runs_count_from(&g->finished, g->next);
+    uint64_t known = g->next - g->floor - finished;
     if (known > g->entries.n)
         return false;
     for (size_t i = 0; i < g->entries.room; i++)

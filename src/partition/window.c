@@ -150,8 +150,6 @@ bool partition_window_take(struct partition_window *w, const struct partition_he
 void partition_window_skip(struct partition_window *w, uint64_t number)
 {
     CHECK(number >= w->end);
-    if (w->first_place == w->end_place)
-        w->first = number;
     w->end = number;
 }
 
@@ -248,8 +246,10 @@ void window_bind(struct partition_window *w, const struct group *g)
 
 void window_reach(struct partition_window *w, uint64_t number)
 {
-    if (number < w->first || number > w->end)
+    if (number < w->first)
         partition_window_reset(w, number);
+    else if (number > w->end)
+        partition_window_skip(w, number);
 }
 
 void window_halve(struct partition_window *w, uint64_t number)

@@ -48,7 +48,8 @@ struct partition_window {
 
 /* The window is of this group; emptied when it was of another, or of another generation. */
 void window_bind(struct partition_window *w, const struct group *g);
-/* Moves to `number` when it is not in [first, end]. */
+/* Afterwards `number` is in [first, end]: a window behind it goes on from there, one ahead of it is
+ * emptied. */
 void window_reach(struct partition_window *w, uint64_t number);
 /* The place of the first slot with a number >= `number`, or end_place. */
 uint64_t window_place(const struct partition_window *w, uint64_t number);

@@ -146,24 +146,24 @@ static void early(void *self, struct http_request *r)
     http_wake(r);
 }
 
-/* Parks with what pass_end finds. One loop only: no lock. */
-static struct http_request *for_pass_end;
-
 static void wake_now(void *self, struct http_request *r)
 {
     struct fixture *f = self;
     atomic_fetch_add(&f->handled, 1);
-    for_pass_end = r;
     http_park(r, woken, f, 0, false);
+    http_hold(r);
+    atomic_store(&f->for_pass_end, r);
 }
 
 static void pass_end(void *self)
 {
     struct fixture *f = self;
+    struct http_request *r = atomic_exchange(&f->for_pass_end, NULL);
     atomic_fetch_add(&f->passes, 1);
-    if (for_pass_end != NULL)
-        http_wake(for_pass_end);
-    for_pass_end = NULL;
+    if (r == NULL)
+        return;
+    http_wake(r);
+    http_let_go(r);
 }
 
 struct fixture *fixture_start(void (*change)(struct http_options *o))
@@ -193,7 +193,6 @@ struct fixture *fixture_start(void (*change)(struct http_options *o))
     o.routes_n = sizeof wanted / sizeof wanted[0];
     o.self = f;
     o.pass_end = pass_end;
-    for_pass_end = NULL;
     if (change != NULL)
         change(&o);
     CHECK(http_server_start(&o, &f->server) == ERR_OK);

@@ -19,7 +19,8 @@ struct fixture {
     struct http_route routes[16];
     atomic_int handled; /* requests that reached a handler */
     atomic_int wakes, finished, written, gone, passes;
-    pthread_mutex_t gate; /* /gate stops its loop while somebody holds it */
+    struct http_request *_Atomic for_pass_end; /* held; by /wake-now */
+    pthread_mutex_t gate;                      /* /gate stops its loop while somebody holds it */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct http_request *parks[PARKS_MAX]; /* held; by /park */

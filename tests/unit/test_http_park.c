@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Parking and waking, many connections at once, slow peers, and the end of a server. */
+#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -352,6 +353,38 @@ START_TEST(a_stop_that_waits_in_vain_tells_who_was_parked)
 }
 END_TEST
 
+static void with_two_loops(struct http_options *o)
+{
+    o->loops = 2;
+}
+
+static int entries(const char *folder)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    ck_assert_ptr_nonnull(d);
+    while (readdir(d) != NULL)
+        n++;
+    closedir(d);
+    return n;
+}
+
+START_TEST(a_stopped_server_leaves_no_descriptor_and_no_thread)
+{
+    int fds = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+    struct fixture *g = fixture_start(with_two_loops);
+    struct http_client c = http_client_open(g->port), d = http_client_open(g->port);
+    ck_assert_int_eq(http_client_ask(&c, GET("/hello")), 200);
+    ck_assert_int_eq(http_client_ask(&c, "GET /hello HTTP/1.1\r\n\r\n"), 400); /* lingers */
+    ck_assert_int_eq(http_client_ask(&d, GET("/hello")), 200);
+    fixture_stop(g, 1000);
+    http_client_close(&c);
+    http_client_close(&d);
+    ck_assert_int_eq(entries("/proc/self/fd"), fds);
+    ck_assert_int_eq(entries("/proc/self/task"), threads);
+}
+END_TEST
+
 START_TEST(bad_addresses_and_taken_ports_are_told_apart)
 {
     struct http_options o;
@@ -387,11 +420,6 @@ START_TEST(ipv6_is_served)
     fixture_stop(g, 1000);
 }
 END_TEST
-
-static void with_two_loops(struct http_options *o)
-{
-    o->loops = 2;
-}
 
 START_TEST(two_loops_share_a_port_and_nobody_else_gets_it)
 {
@@ -449,6 +477,7 @@ Suite *suite_new(void)
     t = case_new(s, "start and end");
     tcase_add_test(t, a_drain_wakes_pollers_and_takes_no_connection);
     tcase_add_test(t, a_stop_that_waits_in_vain_tells_who_was_parked);
+    tcase_add_test(t, a_stopped_server_leaves_no_descriptor_and_no_thread);
     tcase_add_test(t, bad_addresses_and_taken_ports_are_told_apart);
     tcase_add_test(t, ipv6_is_served);
     tcase_add_test(t, two_loops_share_a_port_and_nobody_else_gets_it);
