@@ -4,9 +4,9 @@
  *
  * Words: a batch is the unit of append, CRC and replication, and holds records; every record takes
  * an offset, and records of type 1 (messages) a number as well, both dense. A log's `end` is the
- * next offset, its `durable end` the offset below which everything is synced in the journal. A round
- * writes what all logs have appended into their segments (page cache) and, in one sequential write
- * synced once, into the commit journal; then it moves every log's durable end.
+ * next offset, its `durable end` the offset below which everything is synced in the journal. A
+ * round writes what all logs have appended into their segments (page cache) and, in one sequential
+ * write synced once, into the commit journal; then it moves every log's durable end.
  *
  * Locks: each log belongs to somebody with a lock of their own (queue's partition lock). Functions
  * marked [owner] are called under it. Reading needs no lock: committed bytes do not change. Inside,
@@ -46,9 +46,9 @@ struct plog_stamp {
 };
 
 struct plog_options {
-    const struct disk *disk; /* borrowed until plog_close */
-    uint32_t segment_bytes;  /* a segment is sealed beyond this; 64 MiB by default */
-    uint32_t cache_bytes;    /* of the tail cache; 32 MiB by default */
+    const struct disk *disk;      /* borrowed until plog_close */
+    uint32_t segment_bytes;       /* a segment is sealed beyond this; 64 MiB by default */
+    uint32_t cache_bytes;         /* of the tail cache; 32 MiB by default */
     uint32_t journal_first_bytes; /* 1 MiB by default, so that a first start is instant */
     uint32_t journal_bytes;       /* each later journal file, zeroed in the background; 64 MiB */
     void *self;
@@ -93,8 +93,8 @@ bool plog_log_damaged(const struct plog_log *l, const char **where);
 
 uint64_t plog_start_offset(const struct plog_log *l); /* the first offset still stored */
 uint64_t plog_start_number(const struct plog_log *l);
-uint64_t plog_end(const struct plog_log *l);         /* [owner] the next offset */
-uint64_t plog_end_number(const struct plog_log *l);  /* [owner] the next message's number */
+uint64_t plog_end(const struct plog_log *l);            /* [owner] the next offset */
+uint64_t plog_end_number(const struct plog_log *l);     /* [owner] the next message's number */
 uint64_t plog_durable(const struct plog_log *l);        /* any thread (acquire) */
 uint64_t plog_durable_number(const struct plog_log *l); /* any thread; read after plog_durable */
 
@@ -109,7 +109,8 @@ void plog_batch_free(struct plog_batch *b);
 void plog_batch_put(struct plog_batch *b, uint8_t type, struct bytes payload);
 size_t plog_batch_bytes(const struct plog_batch *b);
 
-/* ERR_BUSY while more than PLOG_WAITING_BYTES_MAX are unwritten, ERR_FAILED: ask before planning. */
+/* ERR_BUSY while more than PLOG_WAITING_BYTES_MAX are unwritten, ERR_FAILED: ask before planning.
+ */
 enum err plog_may_append(const struct plog *p, size_t bytes) MUST_USE;
 
 struct plog_place {
@@ -129,7 +130,7 @@ struct plog_place plog_append(struct plog_log *l, struct plog_batch *b, uint64_t
  * that one takes this work too, and the call returns at once). No lock may be held. `all`: also
  * batches that nobody waits for. */
 void plog_commit(struct plog *p, bool all);
-bool plog_work_waits(struct plog *p);   /* unwritten batches that somebody waits for */
+bool plog_work_waits(struct plog *p);     /* unwritten batches that somebody waits for */
 bool plog_work_unwritten(struct plog *p); /* any unwritten batch */
 int64_t plog_sync_average_us(const struct plog *p);
 /* Background: syncs segments, writes marks, recycles the journal when it is half full, zeroes the
@@ -170,8 +171,8 @@ void plog_cursor_close(struct plog_cursor *c);
 /* Stores the state as of `offset` (<= durable end) beside the segments: CRC'd, renamed into place,
  * durable; the two newest are kept. */
 enum err plog_snapshot_write(struct plog_log *l, uint64_t offset, struct bytes state) MUST_USE;
-/* The newest good snapshot at or below the durable end: state appended to `out`. ERR_NOT_FOUND: none.
- * ERR_CORRUPT: one lies above the durable end, or none is good. */
+/* The newest good snapshot at or below the durable end: state appended to `out`. ERR_NOT_FOUND:
+ * none. ERR_CORRUPT: one lies above the durable end, or none is good. */
 enum err plog_snapshot_read(struct plog_log *l, struct buf *out, uint64_t *offset) MUST_USE;
 uint64_t plog_snapshot_older(const struct plog_log *l); /* the older kept one's offset, or 0 */
 uint64_t plog_snapshot_newest(const struct plog_log *l);
