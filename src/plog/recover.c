@@ -192,9 +192,10 @@ static enum err bring_together(struct recovery *r)
     if (e != ERR_OK)
         return e;
     set_ends(p);
-    /* Every file in use begins a new lap, also when its rounds are old or it has none: what a
-     * crash left half written behind the last round must not be found once new rounds follow. */
-    return r->rounds.n > 0 ? checkpoint_write(p, true) : journal_recycle(p, p->round, true);
+    /* Always: marks that were read may be in the page cache only, when their sync has failed, and
+     * every journal file in use must begin a new lap, so that what a crash left half written behind
+     * the last round is not found once new rounds follow. */
+    return checkpoint_write(p, true);
 }
 
 enum err recover_store(struct plog *p)

@@ -39,13 +39,13 @@ void queue_pass_end(struct queue *q)
 {
     lock_check_none_held();
     bool threads = __atomic_load_n(&q->threads, __ATOMIC_ACQUIRE);
-    if (plog_work_waits(q->plog)) {
+    bool marks = __atomic_exchange_n(&q->marks_wait, false, __ATOMIC_ACQ_REL);
+    if (marks || plog_work_waits(q->plog)) {
         if (threads && plog_sync_average_us(q->plog) > SLOW_SYNC_US) {
             ask_committer(q, 0);
             return;
         }
-        plog_commit(q->plog, false);
-        STAT_ADD(q, rounds, 1);
+        plog_commit(q->plog, marks);
     }
     if (threads && plog_work_unwritten(q->plog))
         ask_committer(q, UNWAITED_MS);
@@ -55,7 +55,6 @@ void queue_commit_all(struct queue *q)
 {
     lock_check_none_held();
     plog_commit(q->plog, true);
-    STAT_ADD(q, rounds, 1);
 }
 
 void commit_run(struct queue *q)

@@ -138,7 +138,7 @@ static void free_removed(struct queue *q, int64_t now_ms)
     lock_take(&q->topics_lk);
     for (struct queue_topic **at = &q->freed; *at != NULL;) {
         struct queue_topic *t = *at;
-        if (now_ms - t->freed_at_ms < FREED_KEPT_MS) {
+        if (t->freed_at_ms > now_ms - FREED_KEPT_MS) {
             at = &t->dropped_next;
             continue;
         }

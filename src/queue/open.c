@@ -167,8 +167,16 @@ static enum err settle(struct queue *q, struct queue_topic *t)
     recover(t);
     if (state == TOPIC_CREATING)
         e = topic_create_finish(t);
-    topic_register(t);
-    return e;
+    if (e == ERR_OK) {
+        topic_register(t);
+        return ERR_OK;
+    }
+    /* The next start tries again; its logs know it until then. */
+    note(NOTE_ERROR, "queue", "topic %s cannot be finished: %s", t->name, err_text(e));
+    t->freed_at_ms = INT64_MAX;
+    t->dropped_next = q->freed;
+    q->freed = t;
+    return ERR_OK;
 }
 
 static enum err open_topics(struct queue *q)

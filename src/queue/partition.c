@@ -109,6 +109,14 @@ void append_put_locked(struct appending *a, const struct record *r)
     put(a, r);
 }
 
+void partition_alarm_locked(struct queue_partition *p, const struct partition_view *view)
+{
+    struct queue_waiters *ws = &p->topic->waiters;
+    lock_check_held(&p->lk);
+    if (__atomic_load_n(&ws->n, __ATOMIC_SEQ_CST) > 0)
+        house_alarm(p->q, ws, partition_next_event_ms(p->state, view, window_locked(p), ws->gid));
+}
+
 bool append_end_locked(struct appending *a, bool waited)
 {
     struct queue_partition *p = a->p;
@@ -121,11 +129,10 @@ bool append_end_locked(struct appending *a, bool waited)
     if (a->moves)
         move_appended_locked(p, a->move_seq);
     CHECK(plog_end_number(p->log) == partition_next_number(p->state) || plog_failed(p->q->plog));
-    struct queue_waiters *ws = &p->topic->waiters;
-    if (__atomic_load_n(&ws->n, __ATOMIC_SEQ_CST) > 0) {
+    if (__atomic_load_n(&p->topic->waiters.n, __ATOMIC_SEQ_CST) > 0) {
         struct partition_view view =
             partition_view_locked(p, &topic_settings_now(p->topic)->config);
-        house_alarm(p->q, ws, partition_next_event_ms(p->state, &view, window_locked(p), ws->gid));
+        partition_alarm_locked(p, &view);
     }
     return true;
 }

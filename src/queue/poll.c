@@ -82,11 +82,12 @@ void waiters_kick(struct queue_waiters *ws)
     unsigned n = __atomic_load_n(&ws->n, __ATOMIC_SEQ_CST);
     if (n == 0)
         return;
-    if (topic_check(ws->topic) != ERR_OK) {
+    if (topic_check(ws->topic) != ERR_OK || !topic_try_lend(ws->topic)) {
         wake(ws, SIZE_MAX);
         return;
     }
     size_t target = deliverable(ws, n);
+    queue_topic_give_back(ws->topic);
     if (target > 0)
         wake(ws, target);
 }
@@ -100,10 +101,10 @@ void waiters_wake_all(struct queue_waiters *ws)
 void waiters_alarm(struct queue_waiters *ws)
 {
     struct queue_topic *t = ws->topic;
+    if (__atomic_load_n(&ws->n, __ATOMIC_SEQ_CST) == 0 || !topic_try_lend(t))
+        return;
     const struct topic_config *config = queue_topic_config(t);
     int64_t at_ms = INT64_MAX;
-    if (__atomic_load_n(&ws->n, __ATOMIC_SEQ_CST) == 0)
-        return;
     for (uint32_t i = 0; i < t->partitions_n; i++) {
         struct queue_partition *p = &t->partitions[i];
         if (p->closed)
@@ -114,6 +115,7 @@ void waiters_alarm(struct queue_waiters *ws)
         lock_give(&p->lk);
         at_ms = ms < at_ms ? ms : at_ms;
     }
+    queue_topic_give_back(t);
     house_alarm(t->q, ws, at_ms);
 }
 

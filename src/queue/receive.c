@@ -83,7 +83,8 @@ static enum err lease(struct receiving *r, struct queue_partition *p,
     enum err e;
     struct partition_view view;
     uint64_t need = 0;
-    for (int fills = 0;; fills++) {
+    int fills;
+    for (fills = 0;; fills++) {
         lock_take(&p->lk);
         e = partition_check_locked(p, 0);
         if (e == ERR_OK)
@@ -98,6 +99,8 @@ static enum err lease(struct receiving *r, struct queue_partition *p,
     if (e == ERR_OK && (r->grant->picks_n > 0 || r->grant->moves_n > 0)) {
         append_locked(r, p, view.now_ms);
         CHECK(partition_group_find(p->state, r->ws->gid, group));
+    } else if (e == ERR_OK && fills > 0) {
+        partition_alarm_locked(p, &view); /* headers that were read tell due times */
     }
     lock_give(&p->lk);
     return e;

@@ -76,6 +76,10 @@ void retention_release(struct queue_partition *p)
     lock_take(&p->lk);
     uint64_t wanted = partition_wanted_from(p->state);
     lock_give(&p->lk);
+    if (wanted == p->released_number && offset == p->released_offset)
+        return;
+    p->released_number = wanted;
+    p->released_offset = offset;
     enum err e = plog_release(p->log, wanted, offset);
     if (e != ERR_OK)
         note(NOTE_WARNING, "queue", "topic %s, partition %u: segments could not be released: %s",

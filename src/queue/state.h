@@ -64,6 +64,9 @@ struct queue_partition {
     struct move_place moves_newest, moves_watched; /* offset 0: none */
     uint64_t moves_committed_end;                  /* MOVEs below this seq are committed */
 
+    /* the housekeeper's own */
+    uint64_t released_number, released_offset; /* of the last release */
+
     /* atomic */
     bool moves_open;      /* MOVE records that are committed may need driving */
     size_t window_bytes;  /* as counted in queue.windows_bytes */
@@ -166,6 +169,7 @@ struct queue {
     pthread_t thread_house, thread_committer, thread_jobs;
 
     /* atomic */
+    bool marks_wait; /* somebody waits, perhaps for what was appended without a waiter */
     bool moves_open;
     bool space_low, space_out;
     size_t windows_bytes;
@@ -200,6 +204,8 @@ void topic_register(struct queue_topic *t);
 /* Out of the registry; its reference is given back. */
 void topic_unregister(struct queue_topic *t);
 void topic_lend(struct queue_topic *t);
+/* For those who come without a reference: false when nobody else has one any more. */
+bool topic_try_lend(struct queue_topic *t);
 /* ERR_NOT_FOUND. With a reference. */
 enum err topic_find_by_id(struct queue *q, const struct uuid *id,
                           struct queue_topic **out) MUST_USE;
@@ -221,6 +227,9 @@ struct partition_view partition_view_locked(struct queue_partition *p,
                                             const struct topic_config *config);
 /* ERR_CLOSED, ERR_FAILED, ERR_BUSY. */
 enum err partition_check_locked(struct queue_partition *p, size_t bytes) MUST_USE;
+
+/* If anybody polls: the housekeeper's alarm rings no later than p's next lease end or due time. */
+void partition_alarm_locked(struct queue_partition *p, const struct partition_view *view);
 
 /* One verb's records, in one batch: begin, put (each is encoded and folded at once), end. */
 struct appending {

@@ -35,7 +35,8 @@ int64_t queue_now_ms(const struct queue *q)
 
 struct plog_stamp time_stamp(void *queue)
 {
-    const struct queue *q = queue;
+    struct queue *q = queue;
+    STAT_ADD(q, rounds, 1); /* asked for once a round */
     int64_t boot_ms = clock_boot_ms(q->clock);
     return (struct plog_stamp){
         .boot_id = q->clock->boot_id,

@@ -84,6 +84,16 @@ void topic_lend(struct queue_topic *t)
     CHECK(__atomic_fetch_add(&t->refs, 1, __ATOMIC_RELAXED) > 0);
 }
 
+bool topic_try_lend(struct queue_topic *t)
+{
+    unsigned refs = __atomic_load_n(&t->refs, __ATOMIC_RELAXED);
+    while (refs > 0)
+        if (__atomic_compare_exchange_n(&t->refs, &refs, refs + 1, true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
 enum err queue_topic_find(struct queue *q, struct bytes name, struct queue_topic **out)
 {
     struct queue_topic *t = NULL;
@@ -114,8 +124,9 @@ enum err topic_find_by_id(struct queue *q, const struct uuid *id, struct queue_t
     return ERR_OK;
 }
 
-/* With one reference left, which is the registry's, nobody looks at replaced settings. References
- * are only added under the lock, so this holds until it is given back. */
+/* With one reference left, which is the registry's, nobody looks at replaced settings. Whoever
+ * takes a reference from now on sees the newest ones, which cannot be replaced while we hold the
+ * lock. */
 static void free_retired(struct queue_topic *t)
 {
     struct queue *q = t->q;

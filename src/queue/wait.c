@@ -43,6 +43,7 @@ void wait_mark_locked(struct queue_wait *w, struct queue_partition *p)
     else
         p->marks_last->next = m;
     p->marks_last = m;
+    __atomic_store_n(&p->q->marks_wait, true, __ATOMIC_RELEASE);
 }
 
 static bool release_one(struct queue_wait *w)
@@ -86,17 +87,22 @@ void wait_on_durable(void *queue, void *partition)
 {
     struct queue *q = queue;
     struct queue_partition *p = partition;
-    if (p == NULL || p->closed)
+    if (p == NULL)
         return;
     bool failed = plog_failed(q->plog);
     lock_take(&p->lk);
+    if (p->closed) {
+        lock_give(&p->lk);
+        return;
+    }
     struct queue_mark *m = take_reached(p, failed);
     bool moves = move_committed_locked(p);
     lock_give(&p->lk);
     while (m != NULL) {
-        struct queue_mark *next = m->next; /* the request may be gone once it was told */
-        if (release_one(m->wait))
-            m->wait->ready(m->wait);
+        struct queue_mark *next = m->next; /* m is gone once its request was told */
+        struct queue_wait *w = m->wait;
+        if (release_one(w))
+            w->ready(w);
         m = next;
     }
     if (moves)

@@ -67,7 +67,7 @@ def send(client, queue, rng, history, name):
 def receive(client, queue, rng, history):
     asked = time.monotonic()
     answer = client.call("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=rng.choice((1, 10)),
-                         VisibilityTimeout=rng.choice((1, 30)), WaitTimeSeconds=rng.choice((0, 1)))
+                         VisibilityTimeout=rng.choice((1, 5)), WaitTimeSeconds=rng.choice((0, 1)))
     messages = answer.get("Messages", [])
     for m in messages:
         history.received(m["Body"], asked)

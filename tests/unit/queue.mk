@@ -9,3 +9,8 @@ tests_unit_test_queue_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fixt
 	tests/unit/test_queue_topics.c tests/unit/test_queue_verbs.c tests/unit/test_queue_window.c
 tests_unit_test_queue_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_queue_LDADD = $(QUEUE_TEST_LIBS)
+
+TEST_RUNNERS += tests/unit/test_queue_threads
+tests_unit_test_queue_threads_SOURCES = tests/unit/test_queue_threads.c
+tests_unit_test_queue_threads_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_queue_threads_LDADD = $(QUEUE_TEST_LIBS)

@@ -22,6 +22,7 @@ static void use_up(const char *topic)
 {
     for (int i = 0; i < 2; i++) {
         ck_assert_uint_eq(receive_for(topic, 1, 1000).n, 1);
+        queue_commit_all(bench.q);
         fake_clock_pass(&bench.clock, 1000);
     }
 }
@@ -88,9 +89,11 @@ START_TEST(a_poison_message_lands_once_wherever_the_process_dies)
     ck_assert_counts("q", 0, 0, 0);
     struct got g = receive("dead", 10);
     ck_assert_str_eq(bodies(&g), "poison");
+    queue_commit_all(bench.q);
     bench_restart();
     bench_settle();
-    ck_assert_counts("dead", 0, 0, 0 + (g.n == 0));
+    ck_assert_counts("dead", 0, 1, 0);
+    ck_assert_counts("q", 0, 0, 0);
 }
 END_TEST
 

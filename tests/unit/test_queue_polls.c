@@ -131,6 +131,26 @@ START_TEST(the_end_of_a_topics_delay_wakes)
 }
 END_TEST
 
+START_TEST(a_due_time_that_was_never_read_since_the_start_wakes_on_time)
+{
+    struct polling a;
+    int64_t delay_ms = 700;
+    topic_set("q", set_delay, &delay_ms);
+    send_text("q", "x");
+    queue_topic_give_back(t);
+    bench_restart();
+    t = topic_of("q");
+    start(&a);
+    ck_assert_uint_eq(receive("q", 1).n, 0);
+    bench_pass(699);
+    ck_assert_int_eq(a.wakes, 0);
+    ck_assert_int_eq(queue_housekeep(bench.q), queue_now_ms(bench.q) + 1);
+    bench_pass(1);
+    ck_assert_int_eq(a.wakes, 1);
+    queue_poll_end(&a.poll, false);
+}
+END_TEST
+
 START_TEST(a_lease_that_ends_early_wakes_early)
 {
     send_text("q", "x");
@@ -240,6 +260,61 @@ START_TEST(given_back_messages_wake_at_once)
 }
 END_TEST
 
+static bool disk_fails;
+static struct disk good_disk;
+
+static enum err failing_sync(void *self, int file)
+{
+    return disk_fails ? ERR_IO : good_disk.sync(self, file);
+}
+
+static void restart_with_failing_disk(void)
+{
+    static struct disk disk;
+    bench_stop();
+    disk = good_disk = bench.disk;
+    disk.sync = failing_sync;
+    bench.options.disk = &disk;
+    bench_start();
+}
+
+START_TEST(a_failed_disk_is_told_to_all_who_wait)
+{
+    struct polling a;
+    queue_topic_give_back(t);
+    restart_with_failing_disk();
+    t = topic_of("q");
+    send_text("q", "x");
+    struct got g = receive("q", 1);
+    start(&a);
+    struct queue_message m = {.body = BYTES_OF("y"), .delay_ms = -1};
+    struct queue_sent sent;
+    enum err e;
+    struct waiting w;
+    waiting_init(&w);
+    queue_send(t, &m, 1, &sent, &e, &w.w);
+    ck_assert(queue_wait_start(&w.w));
+    disk_fails = true;
+    queue_pass_end(bench.q);
+    queue_housekeep(bench.q);
+    ck_assert(w.told);
+    ck_assert_int_eq(w.w.err, ERR_FAILED);
+    ck_assert(queue_failed(bench.q));
+    ck_assert_int_ge(a.wakes, 1);
+    queue_poll_end(&a.poll, true);
+    ck_assert_int_eq(receive_for("q", 1, -1).err, ERR_FAILED);
+    ck_assert_int_eq(delete_receipt("q", g.at[0].receipt), ERR_FAILED);
+    queue_topic_give_back(t);
+    bench_die();
+    disk_fails = false;
+    bench_start();
+    t = topic_of("q");
+    struct queue_counters c = count("q");
+    ck_assert_uint_ge(c.visible + c.in_flight, 1); /* x was answered, y may be there */
+    ck_assert_uint_le(c.visible + c.in_flight, 2);
+}
+END_TEST
+
 TCase *tcase_polls(void)
 {
     TCase *tc = tcase_create("polls");
@@ -249,7 +324,9 @@ TCase *tcase_polls(void)
     tcase_add_test(tc, a_lease_end_wakes_at_the_deadline_and_not_before);
     tcase_add_loop_test(tc, a_due_time_wakes_whether_the_poll_or_the_message_came_first, 0, 2);
     tcase_add_test(tc, the_end_of_a_topics_delay_wakes);
+    tcase_add_test(tc, a_due_time_that_was_never_read_since_the_start_wakes_on_time);
     tcase_add_test(tc, a_lease_that_ends_early_wakes_early);
+    tcase_add_test(tc, a_failed_disk_is_told_to_all_who_wait);
     tcase_add_test(tc, a_waiter_that_is_gone_passes_its_wake_on);
     tcase_add_test(tc, a_waiter_that_took_one_of_two_leaves_the_other_to_the_next);
     tcase_add_test(tc, a_waiter_that_found_nothing_keeps_its_place);
