@@ -375,14 +375,19 @@ START_TEST(a_list_of_too_many_names_is_refused)
     struct buf body = BUF_EMPTY;
     for (int n = SQS_LIST_MAX; n <= SQS_LIST_MAX + 1; n++) {
         buf_clear(&body);
-        buf_put_text(&body, "{\"AttributeNames\":[\"a\"");
+        buf_put_text(&body, "{\"AttributeNames\":[\"a0\"");
         for (int i = 1; i < n; i++)
-            buf_put_text(&body, ",\"a\"");
+            buf_put_format(&body, ",\"a%d\"", i);
         buf_put_text(&body, "]}");
         buf_put(&body, "", 1);
         decode(SQS_ReceiveMessage, body.at, n == SQS_LIST_MAX);
     }
     ck_assert_uint_eq(request.attribute_names.n, SQS_LIST_MAX);
+    for (int i = 0; i < SQS_LIST_MAX; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "a%d", i);
+        ck_bytes(request.attribute_names.at[i], name);
+    }
     ck_assert_int_eq(fault.code, SQS_FAULT_INVALID_PARAMETER_VALUE);
     buf_fini(&body);
 }

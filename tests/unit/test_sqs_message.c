@@ -264,10 +264,10 @@ START_TEST(attribute_names_of_a_receive_are_all_a_prefix_or_exact)
         const char *asked, *name;
         bool wanted;
     } cases[] = {
-        {"All", "x", true},       {"*", "x", true},         {".*", "x", true},
-        {"Hel.*", "Hello", true}, {"Hel.*", "Hel", true},   {"Hel.*", "hello", false},
-        {"Hello", "Hello", true}, {"Hello", "Hell", false}, {"all", "x", false},
-        {"He", "Hello", false},
+        {"All", "x", true},         {"*", "x", true},         {".*", "x", true},
+        {"Hel.*", "Hello", true},   {"Hel.*", "Hel", true},   {"Hel.*", "hello", false},
+        {"Hello", "Hello", true},   {"Hello", "Hell", false}, {"all", "x", false},
+        {"Hello*", "Hello", false}, {"He", "Hello", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bytes asked = bytes_of_text(cases[i].asked);
