@@ -64,6 +64,17 @@ static void note_changed(struct group *g, uint64_t number)
     g->index.changed_n++;
 }
 
+/* A purge says "look at all of them". */
+static void note_range(struct group *g, uint64_t first, uint64_t end)
+{
+    if (g->index.changed == NULL)
+        return;
+    if (end - first > GROUP_CHANGED_MAX)
+        g->index.changed_n = GROUP_CHANGED_MAX + 1;
+    for (uint64_t n = first; n < end && g->index.changed_n <= GROUP_CHANGED_MAX; n++)
+        note_changed(g, n);
+}
+
 void group_changes_seen(struct group *g)
 {
     if (g->index.changed == NULL)
@@ -133,6 +144,7 @@ void group_finish(struct group *g, uint64_t first, uint64_t end)
         first = g->floor;
     if (first >= end)
         return;
+    note_range(g, first, end);
     drop_entries(g, first, end);
     if (first > g->floor) {
         runs_put(&g->finished, first, end);
@@ -203,7 +215,6 @@ struct entry *group_entry_make(struct group *g, uint64_t number)
 void group_entry_drop(struct group *g, struct entry *e)
 {
     leave_heaps(g, e);
-    note_changed(g, e->number);
     if (e->moving)
         g->moving_n--;
     map_remove(&g->entries, e->number);

@@ -248,6 +248,11 @@ static void send_again(struct run *r, const struct record_message *m, int dedup)
         r->m.dedups[r->m.dedups_n++] =
             (struct model_dedup){dedup, r->m.messages_n - 1, m->dedup_until_ms};
     append(r, &(struct record){.type = RECORD_MESSAGE, .message = *m});
+    for (int g = 0; g < MODEL_GROUPS; g++) {
+        struct partition_header h = header_of(r, r->m.messages_n - 1);
+        if (partition_window_end(r->w[g]) == h.number && one_in(r, 2))
+            partition_window_put(r->w[g], &h);
+    }
     if (m->moved) {
         MUST(r, partition_plan_send(r->p, &r->view, m, &d) == ERR_DUPLICATE);
         MUST(r, d.number == r->m.messages_n - 1);

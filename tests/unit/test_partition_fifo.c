@@ -119,6 +119,27 @@ START_TEST(a_message_not_due_blocks_its_group_alone)
 }
 END_TEST
 
+START_TEST(a_delay_that_was_deleted_holds_nothing_up)
+{
+    struct record_message m = world_message(&o);
+    struct record_runs runs;
+    m.due_ms += 500;
+    m.group_hash.at[0] = 'a';
+    world_send_group(&o, 'b');
+    world_send_message(&o, &m);
+    ck_assert_uint_eq(world_receive(&o, 10, 1000), 1); /* the floor stays at the first */
+    record_runs_init(&runs);
+    record_runs_put(&runs, 1);
+    world_apply(
+        &o, &(struct record){.type = RECORD_DONE, .done = {WORLD_GID, record_runs_bytes(&runs)}});
+    record_runs_fini(&runs);
+    uint64_t next = world_send_group(&o, 'a');
+    ck_assert(partition_window_take(o.w, &o.headers[next]));
+    ck_assert_uint_eq(world_receive(&o, 10, 1000), 1);
+    ck_assert_uint_eq(world_pick(&o, 0), next);
+}
+END_TEST
+
 START_TEST(a_move_frees_its_group_for_the_next_message)
 {
     o.view.receives_max = 1;
@@ -194,6 +215,7 @@ TCase *tcase_fifo(void)
     tcase_add_test(t, after_expiry_the_group_restarts_from_its_head_in_order);
     tcase_add_test(t, an_expired_handle_has_no_effect_on_fifo);
     tcase_add_test(t, a_message_not_due_blocks_its_group_alone);
+    tcase_add_test(t, a_delay_that_was_deleted_holds_nothing_up);
     tcase_add_test(t, a_move_frees_its_group_for_the_next_message);
     tcase_add_test(t, a_message_whose_move_must_wait_blocks_its_group);
     tcase_add_test(t, a_full_window_of_finished_messages_is_swept);
