@@ -3,19 +3,25 @@
 #include "folder.h"
 
 #include <ftw.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/check.h"
 
+static bool make_in(const char *place, char path[FOLDER_PATH_ROOM])
+{
+    int n = snprintf(path, FOLDER_PATH_ROOM, "%s/leaselog-test-", place);
+    memset(path + n, 'X', 6); /* mkdtemp's pattern */
+    path[n + 6] = 0;
+    return mkdtemp(path) != NULL;
+}
+
+/* In memory where there is such a place: what tests ask is not whether the disk syncs. */
 void folder_make(char path[FOLDER_PATH_ROOM])
 {
-    /* In memory where there is such a place: what tests ask is not whether the disk syncs. */
-    snprintf(path, FOLDER_PATH_ROOM, "/dev/shm/leaselog-test-XXXXXX");
-    if (mkdtemp(path) != NULL)
-        return;
-    snprintf(path, FOLDER_PATH_ROOM, "/tmp/leaselog-test-XXXXXX");
-    CHECK(mkdtemp(path) != NULL);
+    CHECK(make_in("/dev/shm", path) || make_in("/tmp", path));
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)

@@ -11,7 +11,7 @@
 #include "lib/runner.h"
 #include "queue/queue.h"
 
-enum { SENDERS = 2, RECEIVERS = 3, MESSAGES = 400, PARTITIONS = 3, FIFO_GROUPS = 5 };
+enum { SENDERS = 2, RECEIVERS = 3, MESSAGES = 1500, PARTITIONS = 3, FIFO_GROUPS = 5 };
 
 static char dir[FOLDER_PATH_ROOM], catalog_path[96];
 static struct disk disk;
