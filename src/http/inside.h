@@ -122,7 +122,6 @@ struct http_request {
     struct conn *conn; /* NULL once libmicrohttpd has ended the request */
     enum request_state state;
     bool head_seen;
-    bool woken;     /* a wake came while it was not parked */
     bool suspended; /* libmicrohttpd leaves the connection alone */
     bool poll;
     bool close;   /* the connection ends with this answer */
@@ -179,7 +178,8 @@ void receive_completed(void *loop, struct MHD_Connection *mhd, void **request,
 void reply_refuse(struct http_request *r, int status, const char *text);
 
 /* ---- park.c ---- */
-/* Wakes r if it is parked; else its next park returns at once. */
+/* Calls on_wake if r is parked. Never from inside a handler: what is posted there is delivered when
+ * the handler has returned, so a wake before the park finds it parked. */
 void park_wake(struct http_request *r);
 void park_deliver(struct http_loop *l);
 void park_timers(struct http_loop *l);

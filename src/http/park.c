@@ -34,7 +34,7 @@ void http_park(struct http_request *r, http_handler *on_wake, void *self, int64_
         r->wake.key = wake_boot_ms > l->now_ms ? wake_boot_ms : l->now_ms + 1;
         heap_put(&l->wakes, &r->wake);
     }
-    if (r->woken || (poll && http_stopping(l->server)))
+    if (poll && http_stopping(l->server))
         mailbox_post(r->mailbox, r);
 }
 
@@ -45,12 +45,9 @@ void http_wake(struct http_request *r)
 
 void park_wake(struct http_request *r)
 {
-    if (r->state != REQUEST_PARKED) {
-        r->woken = true; /* for its next park, if there is one */
-        return;
-    }
+    if (r->state != REQUEST_PARKED)
+        return; /* answered meanwhile; a wake before the park waits in the mailbox until after it */
     park_remove(r);
-    r->woken = false;
     r->state = REQUEST_HANDLING;
     r->on_wake(r->wake_self, r);
     CHECK(r->state != REQUEST_HANDLING); /* on_wake replies or parks */

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config.h"
-
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

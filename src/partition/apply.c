@@ -22,8 +22,7 @@ static void forget_delay(struct partition *p, struct delay *d)
     mem_free(d);
 }
 
-/* A record told that partition time has come to `ms`. Called when its fold is complete: dropping an
- * entry first would make it look as if the cursor had come to it. */
+/* A record told that partition time has come to `ms`; its fold is complete. */
 static void time_known(struct partition *p, int64_t ms)
 {
     if (ms <= p->known_ms)

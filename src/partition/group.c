@@ -55,6 +55,22 @@ void group_free(struct group *g)
     mem_free(g);
 }
 
+static void note_changed(struct group *g, uint64_t number)
+{
+    if (g->index.changed == NULL || g->index.changed_n > GROUP_CHANGED_MAX)
+        return;
+    if (g->index.changed_n < GROUP_CHANGED_MAX)
+        g->index.changed[g->index.changed_n] = number;
+    g->index.changed_n++;
+}
+
+void group_changes_seen(struct group *g)
+{
+    if (g->index.changed == NULL)
+        g->index.changed = mem_new_array(GROUP_CHANGED_MAX, sizeof g->index.changed[0]);
+    g->index.changed_n = 0;
+}
+
 static void entry_free(struct entry *e)
 {
     mem_free(e->holder);
@@ -70,6 +86,8 @@ void group_reset(struct group *g, uint64_t floor)
     runs_fini(&g->finished);
     heap_fini(&g->index.waiting);
     heap_fini(&g->index.free);
+    mem_free(g->index.changed);
+    g->index.changed = NULL;
     g->index.delayed_waiting = 0;
     g->moving_n = 0;
     g->floor = floor;
@@ -167,6 +185,7 @@ static void enter_free(struct group *g, struct entry *e)
     e->is_free = true;
     e->node = (struct heap_node){.key = (int64_t)e->number, .tie = e->number};
     heap_put(&g->index.free, &e->node);
+    note_changed(g, e->number);
 }
 
 struct entry *group_entry_make(struct group *g, uint64_t number)
@@ -184,6 +203,7 @@ struct entry *group_entry_make(struct group *g, uint64_t number)
 void group_entry_drop(struct group *g, struct entry *e)
 {
     leave_heaps(g, e);
+    note_changed(g, e->number);
     if (e->moving)
         g->moving_n--;
     map_remove(&g->entries, e->number);
@@ -204,6 +224,7 @@ void group_entry_move(struct group *g, struct entry *e, bool moving)
     if (e->moving == moving)
         return;
     e->moving = moving;
+    note_changed(g, e->number);
     if (moving) {
         leave_heaps(g, e);
         e->delayed = false;

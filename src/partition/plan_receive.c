@@ -57,6 +57,11 @@ enum verdict receive_offer(struct receive *r, const struct partition_header *h,
 {
     if (r->view->now_ms - h->accepted_ms >= r->view->retention_ms)
         return VERDICT_HIDDEN;
+    if (r->count_only) {
+        r->counted++;
+        r->is_full = r->counted == r->max;
+        return VERDICT_TAKEN;
+    }
     if (is_used_up(r, e)) {
         if (r->out->moves_n == PARTITION_MOVES_MAX)
             return VERDICT_LATER;
@@ -78,6 +83,11 @@ enum verdict receive_offer(struct receive *r, const struct partition_header *h,
     r->body_bytes += h->body_bytes;
     r->is_full = out->picks_n == r->max;
     return VERDICT_TAKEN;
+}
+
+size_t receive_taken(const struct receive *r)
+{
+    return r->count_only ? r->counted : r->out->picks_n + r->out->moves_n;
 }
 
 /* The heap of free entries gives its smallest only by being taken apart; what was looked at goes

@@ -14,7 +14,9 @@ struct receive {
     size_t max; /* picks; no more are leased */
     uint64_t body_bytes_max;
     uint64_t body_bytes;
-    bool is_full; /* max or body_bytes_max is reached */
+    bool is_full;    /* max or body_bytes_max is reached */
+    bool count_only; /* nothing is granted: `out` is NULL */
+    size_t counted;
     struct partition_grant *out;
     uint64_t need;
 };
@@ -32,6 +34,8 @@ enum verdict {
 enum verdict receive_offer(struct receive *r, const struct partition_header *h,
                            const struct entry *e);
 
+/* Messages picked, moved or counted so far. */
+size_t receive_taken(const struct receive *r);
 /* ERR_NEED: r->need. */
 enum err receive_standard(struct receive *r) MUST_USE;
 enum err receive_fifo(struct receive *r) MUST_USE;

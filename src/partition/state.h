@@ -38,7 +38,12 @@ struct group_index {
     struct heap waiting; /* leased, or delayed and not due */
     struct heap free;    /* handed back, expired or due: lowest number first */
     size_t delayed_waiting;
+    /* Numbers that a FIFO walk must look at again: freed, finished, moved. NULL until one asks. */
+    uint64_t *changed;
+    size_t changed_n; /* above GROUP_CHANGED_MAX: some were dropped */
 };
+
+enum { GROUP_CHANGED_MAX = 1024 };
 
 struct group {
     uint32_t gid;
@@ -124,6 +129,8 @@ struct entry **group_entries(const struct group *g);
 /* Brings the index up to now_ms. Time never runs backward here: an earlier now_ms changes
  * nothing. */
 void group_advance(struct group *g, int64_t now_ms);
+/* Starts noting changed numbers, or forgets those noted so far. */
+void group_changes_seen(struct group *g);
 /* After group_advance. */
 size_t group_in_flight(const struct group *g);
 

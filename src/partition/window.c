@@ -34,6 +34,8 @@ static void forget_slots(struct partition_window *w)
         if (w->groups.at[i].value != 0)
             mem_free(map_pointer(w->groups.at[i].value));
     map_fini(&w->groups);
+    heap_fini(&w->ready);
+    heap_fini(&w->not_due);
     mem_free(w->ring);
     w->ring = NULL;
     w->room = 0;
@@ -88,13 +90,26 @@ static void set_room(struct partition_window *w, size_t room)
     w->room = room;
 }
 
+static void leave_heaps(struct partition_window *w, struct window_group *group)
+{
+    if (heap_holds(&group->node))
+        heap_remove(group->waits ? &w->not_due : &w->ready, &group->node);
+}
+
+void window_group_ready(struct partition_window *w, struct window_group *group)
+{
+    if (heap_holds(&group->node) && !group->waits)
+        return;
+    leave_heaps(w, group);
+    group->waits = false;
+    group->node = (struct heap_node){.key = (int64_t)group->head, .tie = group->hash};
+    heap_put(&w->ready, &group->node);
+}
+
 static void join_group(struct partition_window *w, uint64_t place)
 {
     struct window_slot *slot = window_slot(w, place);
     slot->next = 0;
-    slot->group = NULL;
-    if (slot->header.group_hash == 0)
-        return;
     struct window_group *group = map_pointer(map_find(&w->groups, slot->header.group_hash));
     if (group == NULL) {
         group = mem_new(sizeof *group);
@@ -103,9 +118,13 @@ static void join_group(struct partition_window *w, uint64_t place)
     } else {
         window_slot(w, group->last)->next = place;
     }
+    if (group->head == 0)
+        group->head = place;
     group->last = place;
     group->slots++;
     slot->group = group;
+    if (!heap_holds(&group->node))
+        window_group_ready(w, group);
 }
 
 bool partition_window_put(struct partition_window *w, const struct partition_header *h)
@@ -162,10 +181,18 @@ void partition_window_reset(struct partition_window *w, uint64_t number)
 
 static void drop_first(struct partition_window *w)
 {
-    struct window_group *group = window_slot(w, w->first_place)->group;
+    const struct window_slot *slot = window_slot(w, w->first_place);
+    struct window_group *group = slot->group;
+    if (group->head == w->first_place)
+        group->head = slot->next;
     w->first_place++;
-    if (group == NULL || --group->slots > 0)
+    /* What was dropped may have been what blocked its group, and its change can no longer be found
+     * by number. */
+    if (--group->slots > 0) {
+        window_group_ready(w, group);
         return;
+    }
+    leave_heaps(w, group);
     map_remove(&w->groups, group->hash);
     mem_free(group);
 }
@@ -271,6 +298,8 @@ void window_sweep(struct partition_window *w, const struct group *g)
     w->room = 0;
     w->first_place = w->end_place = 1;
     map_init(&w->groups);
+    heap_init(&w->ready);
+    heap_init(&w->not_due);
     w->end = w->first;
     for (uint64_t place = old.first_place; place < old.end_place; place++) {
         const struct partition_header *h = &window_slot(&old, place)->header;

@@ -33,7 +33,8 @@ enum {
 
 struct partition_header {
     uint64_t number;
-    uint64_t group_hash; /* the first 8 bytes of the message-group's hash; 0 = none */
+    uint64_t
+        group_hash; /* the first 8 bytes of the message-group's hash; 0 = none, one group too */
     int64_t due_ms;
     int64_t accepted_ms;
     uint32_t body_bytes;

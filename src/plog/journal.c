@@ -151,6 +151,9 @@ static enum err find_room(struct plog *p, uint64_t n)
     lock_take(&p->commit_lk);
     struct journal_file *f = j->current;
     bool fits = f != NULL && f->position + n <= f->bytes;
+    uint64_t all = 0;
+    for (size_t i = 0; i < j->n; i++)
+        all += j->files[i]->bytes;
     if (!fits) {
         if (f != NULL)
             f->state = JOURNAL_FULL;
@@ -167,8 +170,9 @@ static enum err find_room(struct plog *p, uint64_t n)
     lock_give(&p->commit_lk);
     if (j->current != NULL)
         return ERR_OK;
-    /* The checkpoint was not in time. This round pays for a file, a small one if that will do. */
-    uint64_t bytes = 4 * (uint64_t)p->options.journal_first_bytes;
+    /* The checkpoint was not in time, and this round pays for a file: as large as all so far, so
+     * that few rounds pay, and the first ones little. */
+    uint64_t bytes = all;
     if (bytes > p->options.journal_bytes)
         bytes = p->options.journal_bytes;
     if (bytes < JOURNAL_PAGE_BYTES + n)

@@ -90,6 +90,10 @@ enum err journal_open(struct plog *p, uint64_t round, struct journal_rounds *out
 /* Reads a round, checked, into `out` (cleared before); its entries begin at ROUND_HEADER_BYTES. */
 enum err journal_read(struct plog *p, const struct journal_round *r, struct buf *out,
                       uint32_t *entries, struct plog_stamp *stamp) MUST_USE;
+/* Writes the rounds' bytes over themselves and syncs. What was read may be in the page cache only,
+ * after a sync that failed, and nothing may be removed on the word of bytes that can still be lost.
+ */
+enum err journal_write_again(struct plog *p, const struct journal_rounds *rounds) MUST_USE;
 
 /* Shared by journal.c and journal_scan.c. */
 uint32_t journal_seed(const struct journal_file *f, uint64_t round);

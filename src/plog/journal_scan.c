@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reading the journal back at start. Nothing here writes. */
+/* Reading the journal back at start. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -226,4 +226,35 @@ enum err journal_read(struct plog *p, const struct journal_round *r, struct buf 
     *entries = le_load_u32(out->at + 12);
     *stamp = format_stamp_take(&c);
     return ERR_OK;
+}
+
+/* The header too says that the file is in use. */
+static enum err write_header_again(struct plog *p, const struct journal_file *f)
+{
+    const struct disk *d = p->disk;
+    char at[JOURNAL_HEADER_BYTES];
+    size_t got;
+    enum err e = d->read(d->self, f->file, at, sizeof at, 0, &got);
+    struct bytes piece = {at, sizeof at};
+    return e == ERR_OK ? d->write(d->self, f->file, &piece, 1, 0) : e;
+}
+
+enum err journal_write_again(struct plog *p, const struct journal_rounds *rounds)
+{
+    const struct disk *d = p->disk;
+    struct buf b = BUF_EMPTY;
+    enum err e = ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < rounds->n; i++) {
+        const struct journal_round *r = &rounds->at[i];
+        e = round_at(p, r->file, r->position, &b);
+        struct bytes piece = buf_bytes(&b);
+        if (e == ERR_OK)
+            e = d->write(d->self, r->file->file, &piece, 1, r->position);
+        if (e == ERR_OK && (i + 1 == rounds->n || rounds->at[i + 1].file != r->file))
+            e = write_header_again(p, r->file);
+        if (e == ERR_OK && (i + 1 == rounds->n || rounds->at[i + 1].file != r->file))
+            e = d->sync(d->self, r->file->file);
+    }
+    buf_fini(&b);
+    return e == ERR_NOT_FOUND ? ERR_IO : e;
 }

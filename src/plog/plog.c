@@ -2,6 +2,8 @@
 /* The store as a whole: opening, closing, and what may be asked of it and of its logs. */
 #include "plog/plog.h"
 
+#include <unistd.h>
+
 #include "base/mem.h"
 #include "base/note.h"
 #include "plog/files.h"
@@ -16,11 +18,15 @@ enum {
 
 void plog_options_default(struct plog_options *o)
 {
+    long files = sysconf(_SC_OPEN_MAX) / 4;
     *o = (struct plog_options){
         .segment_bytes = 64 << 20,
         .cache_bytes = 32 << 20,
         .journal_first_bytes = 1 << 20,
         .journal_bytes = 64 << 20,
+        .write_files_max = files < 16     ? 16
+                           : files > 4096 ? 4096
+                                          : (uint32_t)files,
     };
 }
 
@@ -45,7 +51,7 @@ static void plog_free(struct plog *p)
 static struct plog *plog_new(const struct plog_options *o)
 {
     CHECK(o->segment_bytes >= SEGMENT_BYTES_LEAST && o->segment_bytes <= SEGMENT_BYTES_MOST);
-    CHECK(o->journal_first_bytes >= JOURNAL_FILE_BYTES_LEAST &&
+    CHECK(o->write_files_max > 0 && o->journal_first_bytes >= JOURNAL_FILE_BYTES_LEAST &&
           o->journal_bytes >= o->journal_first_bytes);
     struct plog *p = mem_new(sizeof *p);
     p->options = *o;

@@ -51,6 +51,8 @@ struct plog_options {
     uint32_t cache_bytes;         /* of the tail cache; 32 MiB by default */
     uint32_t journal_first_bytes; /* 1 MiB by default, so that a first start is instant */
     uint32_t journal_bytes;       /* each later journal file, zeroed in the background; 64 MiB */
+    /* Segments open for writing at a time; by default a quarter of the process' limit of files. */
+    uint32_t write_files_max;
     void *self;
     /* The time for the next round; called by the round's runner, no lock held. */
     struct plog_stamp (*stamp)(void *self);

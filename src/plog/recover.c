@@ -147,7 +147,7 @@ static void take_marks(struct plog *p, const struct marks *m)
 
 static enum err make_folders(struct recovery *r)
 {
-    enum err e = ERR_OK;
+    enum err e = r->removed_n > 0 ? journal_write_again(r->plog, &r->rounds) : ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < r->removed_n; i++) {
         /* Where a log of the same name was made later, the removal had ended before that, synced;
          * what is there now belongs to the later one. */

@@ -6,9 +6,7 @@
 #include "plog/inside.h"
 #include "plog/reader.h"
 
-/* How many segments may be open for writing at a time, so that thousands of logs do not use up the
- * process' descriptors. */
-enum { OPEN_LOGS_MAX = 256, PIECES_AT_ONCE = 256 };
+enum { PIECES_AT_ONCE = 256 };
 
 static void segment_fini(struct segment *s)
 {
@@ -80,7 +78,7 @@ static enum err open_file(struct plog_log *l, uint64_t name, enum disk_open_how 
         TAILQ_INSERT_TAIL(&p->open_logs, l, open_link);
         return ERR_OK;
     }
-    if (p->open_logs_n >= OPEN_LOGS_MAX)
+    if (p->open_logs_n >= p->options.write_files_max)
         segment_close_file(TAILQ_FIRST(&p->open_logs));
     char *path = log_path(l, name, "log");
     enum err e = p->disk->open(p->disk->self, path, how, &l->write_file);

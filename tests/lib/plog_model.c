@@ -15,6 +15,7 @@ void model_init(struct model *m, uint64_t seed)
     m->options.segment_bytes = 4096 << rng_below(&m->rng, 4);
     m->options.cache_bytes = 1 << (8 + rng_below(&m->rng, 8));
     m->options.journal_first_bytes = 16384;
+    m->options.write_files_max = 1 + (uint32_t)rng_below(&m->rng, 4);
     m->options.journal_bytes = 16384 << rng_below(&m->rng, 3);
     for (unsigned i = 0; i < MODEL_LOGS; i++) {
         m->logs[i].id.topic[0] = (uint8_t)(i / 2);
@@ -154,14 +155,19 @@ static void compare_from(struct model *m, struct model_log *l, uint64_t from, si
         ck_assert_int_eq(err, ERR_NOT_FOUND);
         return;
     }
-    ck_assert_int_eq(err, ERR_OK);
-    for (uint64_t offset = from; offset < plog_durable(l->log); offset++) {
-        ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_OK);
-        compare_entry(l, &e, offset);
+    /* Reading may make a bad index again, and so run into the planned fault. */
+    ck_assert(err == ERR_OK || fault_disk_has_failed(m->disk));
+    if (err != ERR_OK)
+        return;
+    for (uint64_t offset = from; offset < plog_durable(l->log) && err == ERR_OK; offset++) {
+        err = plog_cursor_next(&c, &e);
+        ck_assert(err == ERR_OK || fault_disk_has_failed(m->disk));
+        if (err == ERR_OK)
+            compare_entry(l, &e, offset);
     }
-    ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_NOT_FOUND);
+    if (err == ERR_OK)
+        ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_NOT_FOUND);
     plog_cursor_close(&c);
-    (void)m;
 }
 
 static void compare_number(struct model *m, struct model_log *l)
@@ -172,7 +178,7 @@ static void compare_number(struct model *m, struct model_log *l)
     uint64_t offset = start + rng_below(&m->rng, durable - start);
     struct plog_cursor c;
     struct plog_entry e;
-    if (l->records[offset].type != 1)
+    if (l->records[offset].type != 1 || fault_disk_has_failed(m->disk))
         return;
     ck_assert_int_eq(plog_cursor_at_number(l->log, l->records[offset].number, 100, &c), ERR_OK);
     ck_assert_uint_eq(c.offset, offset);
@@ -188,7 +194,7 @@ void model_compare(struct model *m)
     for (unsigned i = 0; i < MODEL_LOGS; i++) {
         struct model_log *l = &m->logs[i];
         struct plog_cursor c;
-        if (l->log == NULL || plog_failed(m->plog))
+        if (l->log == NULL || fault_disk_has_failed(m->disk))
             continue;
         uint64_t start = plog_start_offset(l->log), durable = plog_durable(l->log);
         ck_assert_uint_le(start, l->released);
@@ -225,10 +231,10 @@ static void check_snapshot(struct model_log *l)
         ck_assert_uint_eq(l->snapshot, 0);
     } else {
         ck_assert_int_eq(e, ERR_OK);
-        ck_assert(offset == l->snapshot || offset == l->snapshot_tried);
+        ck_assert_uint_ge(offset, l->snapshot);
+        ck_assert_uint_le(offset, l->snapshot_tried);
         ck_assert_uint_eq(b.n, 8 + offset % 1000);
         ck_assert_uint_eq(le_load_u64(b.at), offset);
-        l->snapshot = offset;
     }
     buf_fini(&b);
 }

@@ -9,3 +9,9 @@ tests_unit_test_plog_history_SOURCES = tests/unit/test_plog_history.c
 tests_unit_test_plog_history_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plog_history_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a \
 	$(CHECK_LIBS)
+
+# Not run by check: make tests/bench/bench_plog.
+EXTRA_PROGRAMS = tests/bench/bench_plog
+tests_bench_bench_plog_SOURCES = tests/bench/bench_plog.c
+tests_bench_bench_plog_CFLAGS = $(TEST_CFLAGS)
+tests_bench_bench_plog_LDADD = libplog.a libdisk.a libbase.a

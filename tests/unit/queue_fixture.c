@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue_fixture.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "lib/folder.h"
 
 struct bench bench;
 static struct arena arena;
@@ -21,8 +21,7 @@ void bench_setup(void)
 {
     static char catalog_path[96];
     memset(&bench, 0, sizeof bench);
-    snprintf(bench.dir, sizeof bench.dir, "/tmp/leaselog-queue-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(bench.dir));
+    folder_make(bench.dir);
     ck_assert_int_eq(disk_posix_open(bench.dir, true, &bench.disk), ERR_OK);
     fake_clock_init(&bench.clock);
     snprintf(catalog_path, sizeof catalog_path, "%s/catalog.sqlite", bench.dir);
@@ -37,21 +36,13 @@ void bench_setup(void)
     bench_start();
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 void bench_teardown(void)
 {
     if (bench.q != NULL)
         bench_stop();
     arena_fini(&arena);
     disk_posix_close(&bench.disk);
-    nftw(bench.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    folder_remove(bench.dir);
 }
 
 void bench_stop(void)

@@ -235,6 +235,11 @@ END_TEST
 
 /* ---- bodies ---- */
 
+static bool none_reserved(struct http_counts c)
+{
+    return c.body_bytes == 0;
+}
+
 START_TEST(bodies_of_any_size_come_back)
 {
     static const size_t sizes[] = {0, 1, 1024, 12287, 12288, 12289, 40000, 300000, 3000000};
@@ -248,7 +253,7 @@ START_TEST(bodies_of_any_size_come_back)
         ck_assert(memcmp(a.body, body, sizes[i]) == 0);
         http_answer_free(&a);
     }
-    ck_assert_uint_eq(http_server_counts(f->server).body_bytes, 0);
+    ck_assert(fixture_wait_counts(f, none_reserved));
     free(body);
     http_client_close(&c);
 }
@@ -380,11 +385,6 @@ static void with_small_budget(struct http_options *o)
 static bool ninety_reserved(struct http_counts c)
 {
     return c.body_bytes == 90000;
-}
-
-static bool none_reserved(struct http_counts c)
-{
-    return c.body_bytes == 0;
 }
 
 START_TEST(a_spent_body_budget_is_503_until_bodies_are_done)

@@ -48,7 +48,8 @@ START_TEST(a_parked_request_is_answered_when_another_thread_wakes_it)
     struct http_request *r = fixture_take_park(f);
     http_wake(r);
     check_answer(&c, "woken");
-    ck_assert(fixture_wait(f, &f->written, 1));
+    ck_assert(fixture_wait(f, &f->finished, 1));
+    ck_assert_int_eq(atomic_load(&f->written), 1);
     http_wake(r); /* after the finish: nothing */
     http_wake(r);
     http_let_go(r);

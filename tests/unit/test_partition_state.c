@@ -279,6 +279,69 @@ START_TEST(records_that_make_no_sense_change_nothing)
 }
 END_TEST
 
+static struct record any_record(struct rng *rng, struct record_runs *runs)
+{
+    static const enum record_type types[] = {
+        RECORD_MESSAGE, RECORD_MESSAGE, RECORD_GROUP,  RECORD_LEASE, RECORD_LEASE, RECORD_DONE,
+        RECORD_EXTEND,  RECORD_MOVE,    RECORD_UNMOVE, RECORD_MOVED, RECORD_PURGE, RECORD_TRIM};
+    struct record r = {.type = types[rng_below(rng, 12)]};
+    uint32_t gid = WORLD_GID + (uint32_t)rng_below(rng, 2);
+    uint64_t number = rng_below(rng, partition_next_number(o.p) + 3);
+    int64_t ms = (int64_t)rng_below(rng, 5000);
+    record_runs_put(runs, number);
+    record_runs_put(runs, number + 1 + rng_below(rng, 3));
+    if (r.type == RECORD_MESSAGE) {
+        r.message = with_dedup((uint8_t)rng_below(rng, 9));
+        r.message.due_ms = ms;
+        r.message.delay_is_default = rng_below(rng, 2);
+    } else if (r.type == RECORD_GROUP) {
+        r.group = (struct record_group){gid, rng_below(rng, 9) == 0, BYTES_NONE, rng_below(rng, 50),
+                                        number};
+    } else if (r.type == RECORD_LEASE) {
+        r.lease =
+            (struct record_lease){gid, {1, 1}, ms, ms, ms, BYTES_OF("x"), record_runs_bytes(runs)};
+    } else if (r.type == RECORD_DONE) {
+        r.done = (struct record_done){gid, record_runs_bytes(runs)};
+    } else if (r.type == RECORD_EXTEND) {
+        r.extend = (struct record_extend){gid, number, ms};
+    } else if (r.type == RECORD_MOVE) {
+        r.move = (struct record_move){gid, number, number + rng_below(rng, 9), {{0}}, 1};
+    } else if (r.type == RECORD_MOVED || r.type == RECORD_UNMOVE) {
+        r.moved.seq = number;
+    } else if (r.type == RECORD_PURGE) {
+        r.purge = (struct record_purge){gid, number / 4, true};
+    } else {
+        r.trim.below = number / 4;
+    }
+    return r;
+}
+
+START_TEST(records_in_any_order_are_folded_and_saved)
+{
+    struct rng rng = {.state = test_seed()};
+    for (int round = 0; round < 20000; round++) {
+        struct record_runs runs;
+        record_runs_init(&runs);
+        struct record r = any_record(&rng, &runs);
+        partition_apply(o.p, &r);
+        record_runs_fini(&runs);
+        o.view.now_ms = (int64_t)rng_below(&rng, 6000);
+        struct partition_counters c;
+        if (partition_count(o.p, &o.view, WORLD_GID, UINT64_MAX, &c) == ERR_OK)
+            ck_assert(c.unfinished == c.visible + c.in_flight + c.delayed + c.moving);
+        if (round % 50 != 0)
+            continue;
+        struct buf saved = BUF_EMPTY;
+        struct partition *loaded;
+        partition_save(o.p, &saved);
+        ck_assert_int_eq(partition_load(buf_bytes(&saved), &loaded), ERR_OK);
+        ck_assert(partition_hash(loaded) == partition_hash(o.p));
+        partition_free(loaded);
+        buf_fini(&saved);
+    }
+}
+END_TEST
+
 START_TEST(leases_are_listed_with_their_holder)
 {
     for (int i = 0; i < 5; i++)
@@ -312,6 +375,7 @@ TCase *tcase_state(void)
     tcase_add_test(t, equal_states_give_equal_bytes);
     tcase_add_test(t, no_changed_snapshot_breaks_a_load);
     tcase_add_test(t, records_that_make_no_sense_change_nothing);
+    tcase_add_test(t, records_in_any_order_are_folded_and_saved);
     tcase_add_test(t, leases_are_listed_with_their_holder);
     return t;
 }

@@ -2,18 +2,18 @@
 /* The room queue with its threads, the real clock, senders and receivers side by side: everything
  * that was answered is received, nothing twice without cause, and nobody sleeps through a wake. Run
  * it under TSan: it is what its rules on locks and atomics are tested by. */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/lock.h"
+#include "lib/folder.h"
 #include "lib/runner.h"
 #include "queue/queue.h"
 
 enum { SENDERS = 2, RECEIVERS = 3, MESSAGES = 400, PARTITIONS = 3, FIFO_GROUPS = 5 };
 
-static char dir[64], catalog_path[96];
+static char dir[FOLDER_PATH_ROOM], catalog_path[96];
 static struct disk disk;
 static struct clock real_clock;
 static struct queue *q;
@@ -148,6 +148,14 @@ static bool all_received(void)
     return __atomic_load_n(&received_n, __ATOMIC_RELAXED) >= SENDERS * MESSAGES;
 }
 
+static bool wait_for_wake(struct request *r)
+{
+    for (int i = 0; i < 20 && !all_received(); i++)
+        if (wait_for(r, &r->woken, 100))
+            return true;
+    return false;
+}
+
 /* Long polls until all is received; a poll that sleeps for two seconds although there is something
  * to receive has missed a wake. */
 static void *receiver(void *arg)
@@ -160,7 +168,7 @@ static void *receiver(void *arg)
         memset(&r.poll, 0, sizeof r.poll);
         ck_assert_int_eq(queue_poll_start(topic, BYTES_NONE, &r.poll, on_wake), ERR_OK);
         size_t n = receive_some(&r);
-        while (n == 0 && (queue_poll_again(&r.poll) || wait_for(&r, &r.woken, 2000)))
+        while (n == 0 && (queue_poll_again(&r.poll) || wait_for_wake(&r)))
             n = receive_some(&r);
         queue_poll_end(&r.poll, n == 0);
         r.woken = false;
@@ -171,18 +179,9 @@ static void *receiver(void *arg)
     return NULL;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 static void open_queue(void)
 {
-    snprintf(dir, sizeof dir, "/tmp/leaselog-threads-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    folder_make(dir);
     ck_assert_int_eq(disk_posix_open(dir, true, &disk), ERR_OK);
     snprintf(catalog_path, sizeof catalog_path, "%s/catalog.sqlite", dir);
     real_clock = clock_system();
@@ -248,7 +247,7 @@ START_TEST(nothing_is_lost_or_missed_among_threads)
     queue_threads_stop(q);
     queue_close(q);
     disk_posix_close(&disk);
-    nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    folder_remove(dir);
 }
 END_TEST
 
