@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The tables and the decoder of the room sqs: faults, actions, names, every captured request. */
-#include "config.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
