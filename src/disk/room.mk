@@ -1,3 +1,3 @@
 noinst_LIBRARIES += libdisk.a
 libdisk_a_CFLAGS = $(AM_CFLAGS)
-libdisk_a_SOURCES =
+libdisk_a_SOURCES = %D%/disk.h %D%/posix.c

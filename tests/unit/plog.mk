@@ -1,1 +1,22 @@
-# Tests of the room plog.
+# Tests of the room plog, and the disk that fails for them.
+check_LIBRARIES += libplogtest.a
+libplogtest_a_SOURCES = tests/lib/fault_disk.c tests/lib/fault_disk.h tests/lib/plog_model.c \
+	tests/lib/plog_model.h
+libplogtest_a_CFLAGS = $(TEST_CFLAGS)
+
+TEST_RUNNERS += tests/unit/test_plog_history
+tests_unit_test_plog_history_SOURCES = tests/unit/test_plog_history.c
+tests_unit_test_plog_history_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plog_history_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a \
+	$(CHECK_LIBS)
+
+# Not run by check: make tests/bench/bench_plog.
+EXTRA_PROGRAMS = tests/bench/bench_plog
+tests_bench_bench_plog_SOURCES = tests/bench/bench_plog.c
+tests_bench_bench_plog_CFLAGS = $(TEST_CFLAGS)
+tests_bench_bench_plog_LDADD = libplog.a libdisk.a libbase.a
+
+TEST_RUNNERS += tests/unit/test_plog
+tests_unit_test_plog_SOURCES = tests/unit/test_plog.c
+tests_unit_test_plog_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plog_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a $(CHECK_LIBS)

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plog/batch.h"
+
+#include "base/crc32c.h"
+#include "base/mem.h"
+#include "plog/format.h"
+
+_Static_assert(BATCH_AT_HW_HINT + 8 == BATCH_HEADER_BYTES, "FORMAT.md, Batch");
+_Static_assert(BATCH_AT_FIRST_NUMBER == 32 && BATCH_AT_EPOCH == 40, "FORMAT.md, Batch");
+_Static_assert(PLOG_BATCH_BYTES_MAX + 1024 <= BATCH_BYTES_MAX, "a full batch can be stored");
+
+enum { FLAGS_KNOWN = 0 };
+
+struct plog_batch *plog_batch_new(size_t bytes_hint)
+{
+    static const unsigned char zeros[BATCH_HEADER_BYTES];
+    struct plog_batch *b = mem_new(sizeof *b);
+    buf_reserve(&b->bytes, BATCH_HEADER_BYTES + bytes_hint);
+    buf_put(&b->bytes, zeros, sizeof zeros);
+    return b;
+}
+
+void plog_batch_free(struct plog_batch *b)
+{
+    if (b == NULL)
+        return;
+    buf_fini(&b->bytes);
+    mem_free(b);
+}
+
+void plog_batch_put(struct plog_batch *b, uint8_t type, struct bytes payload)
+{
+    buf_put_varint(&b->bytes, payload.n + 1);
+    buf_put_u8(&b->bytes, type);
+    buf_put_bytes(&b->bytes, payload);
+    b->h.records++;
+    b->h.messages += type == RECORD_TYPE_MESSAGE;
+    CHECK(b->bytes.n <= BATCH_BYTES_MAX);
+}
+
+size_t plog_batch_bytes(const struct plog_batch *b)
+{
+    return b->bytes.n;
+}
+
+void batch_seal(struct plog_batch *b)
+{
+    char *at = b->bytes.at;
+    b->h.bytes = (uint32_t)b->bytes.n;
+    format_magic_store(at, 'B');
+    le_store_u32(at + BATCH_AT_BYTES, b->h.bytes);
+    le_store_u32(at + BATCH_AT_FLAGS, 0);
+    le_store_u64(at + BATCH_AT_BASE_OFFSET, b->h.base_offset);
+    le_store_u32(at + BATCH_AT_RECORDS, b->h.records);
+    le_store_u32(at + BATCH_AT_MESSAGES, b->h.messages);
+    le_store_u64(at + BATCH_AT_FIRST_NUMBER, b->h.first_number);
+    le_store_u64(at + BATCH_AT_EPOCH, b->h.epoch);
+    le_store_u64(at + BATCH_AT_LEADER_MS, (uint64_t)b->h.leader_ms);
+    le_store_u64(at + BATCH_AT_HW_HINT, b->h.hw_hint);
+    format_crc_store(at, b->bytes.n, 0);
+}
+
+enum err batch_header_peek(const void *at, struct batch_header *out)
+{
+    const char *from = at;
+    struct batch_header h = {
+        .bytes = le_load_u32(from + BATCH_AT_BYTES),
+        .records = le_load_u32(from + BATCH_AT_RECORDS),
+        .messages = le_load_u32(from + BATCH_AT_MESSAGES),
+        .base_offset = le_load_u64(from + BATCH_AT_BASE_OFFSET),
+        .first_number = le_load_u64(from + BATCH_AT_FIRST_NUMBER),
+        .epoch = le_load_u64(from + BATCH_AT_EPOCH),
+        .leader_ms = (int64_t)le_load_u64(from + BATCH_AT_LEADER_MS),
+        .hw_hint = le_load_u64(from + BATCH_AT_HW_HINT),
+    };
+    if (!format_letters_fit(at, 'B') || h.bytes < BATCH_HEADER_BYTES || h.bytes > BATCH_BYTES_MAX)
+        return ERR_CORRUPT;
+    *out = h;
+    return ERR_OK;
+}
+
+enum err batch_check(struct bytes whole, struct batch_header *out)
+{
+    struct batch_header h;
+    if (whole.n < BATCH_HEADER_BYTES)
+        return ERR_CORRUPT;
+    enum err e = batch_header_peek(whole.at, &h);
+    if (e != ERR_OK)
+        return e;
+    if (h.bytes != whole.n)
+        return ERR_CORRUPT;
+    e = format_check(whole, 'B', 0);
+    if (e != ERR_OK)
+        return e;
+    if (le_load_u32((const char *)whole.at + BATCH_AT_FLAGS) != FLAGS_KNOWN)
+        return ERR_NEWER_FORMAT;
+    if (h.records == 0 || h.messages > h.records || h.base_offset > UINT64_MAX / 2 ||
+        h.first_number > UINT64_MAX / 2)
+        return ERR_CORRUPT;
+    *out = h;
+    return ERR_OK;
+}
+
+enum err batch_record(struct cursor *c, uint8_t *type, struct bytes *payload)
+{
+    struct bytes framed = cursor_sized(c);
+    if (c->bad || framed.n == 0)
+        return ERR_CORRUPT;
+    *type = *(const uint8_t *)framed.at;
+    *payload = (struct bytes){(const char *)framed.at + 1, framed.n - 1};
+    return ERR_OK;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of this room share: the store and its logs, and who may touch which field.
+ *
+ * Roles are exclusive without being locks, because they last over I/O. The *runner* runs rounds
+ * (`running`); the *keeper* changes what exists apart from that: checkpoint, release, and the end
+ * of a removal (`keeping`). The keeper may wait for the runner, never the other way round. */
+#ifndef PLOG_INSIDE_H
+#define PLOG_INSIDE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "base/lock.h"
+#include "plog/batch.h"
+#include "plog/cache.h"
+#include "plog/journal.h"
+#include "plog/plog.h"
+#include "plog/segment.h"
+
+/* A log's end, as offset and number and as a place in its files. */
+struct tail {
+    uint64_t offset;
+    uint64_t number;
+    uint64_t segment;  /* name of the last segment */
+    uint64_t position; /* in it */
+};
+
+struct plog_log {
+    /* Set at birth. */
+    struct plog *plog;
+    struct plog_id id;
+    uint64_t incarnation;
+    char *dir;
+    void *owner;
+
+    /* Guarded by the owner's lock. */
+    uint64_t end;
+    uint64_t end_number;
+
+    /* Stored by the runner, number first (release); loaded by all, offset first (acquire). */
+    _Atomic uint64_t durable;
+    _Atomic uint64_t durable_number;
+
+    /* Guarded by plog's commit lock. */
+    unsigned refs;
+    bool removed;
+    bool queued; /* in plog's list of logs with work */
+    STAILQ_HEAD(, plog_batch) pending;
+    STAILQ_ENTRY(plog_log) work_link;
+    struct tail durable_tail; /* as of the last finished round */
+    struct tail mark;         /* as of the last written marks */
+    uint32_t mark_index_entries;
+    bool marked; /* the last written marks name this log */
+
+    /* The runner's. */
+    struct tail written;
+    uint64_t indexed_position; /* of the newest index entry in the last segment */
+    int write_file;            /* of the last segment, or -1 */
+    TAILQ_ENTRY(plog_log) open_link;
+
+    /* Guarded by lk. */
+    struct lock lk; /* leaf, LOCK_RANK_SEGMENTS */
+    struct segment_list segments;
+    uint64_t start_offset;
+    uint64_t start_number;
+    bool dir_dirty;        /* names in the log's folder are not synced */
+    uint64_t snapshots[2]; /* newest first */
+    unsigned snapshots_n;
+    bool corrupt_noted;
+    bool index_rebuilding;
+
+    /* Guarded by the cache's lock. */
+    struct cache_ring ring;
+
+    char *damage; /* set by recovery */
+};
+
+/* A log that is being made or removed; lives on the stack of the caller, who waits for it. */
+struct dir_work {
+    bool create;
+    struct plog_log *log;
+    bool done; /* guarded by the commit lock */
+    STAILQ_ENTRY(dir_work) link;
+};
+
+struct plog {
+    /* Set at birth. */
+    struct plog_options options;
+    const struct disk *disk;
+    int lock_file;
+    char store_uuid[37];
+    struct cache cache;
+    atomic_bool failed;
+    _Atomic int64_t sync_average_us;
+    _Atomic size_t unwritten_bytes;
+
+    struct lock commit_lk;            /* leaf, LOCK_RANK_COMMIT; guards what follows */
+    struct lock_signal commit_signal; /* a dir_work is done, or a role is free */
+    bool running;
+    bool keeping;
+    bool run_all;  /* the runner shall also take what nobody waits for */
+    size_t waited; /* unwritten batches that somebody waits for */
+    size_t unwritten;
+    STAILQ_HEAD(, plog_log) work; /* logs with pending batches */
+    STAILQ_HEAD(dir_work_list, dir_work) dir_work;
+    struct plog_log **logs; /* by id */
+    size_t logs_n;
+    size_t logs_room;
+    uint64_t next_incarnation;
+    uint64_t round; /* the last finished one */
+    uint64_t marks_round;
+    struct plog_stamp stamp; /* of the last finished round */
+    struct journal journal;
+
+    /* The runner's. */
+    TAILQ_HEAD(, plog_log) open_logs; /* with a write_file, least recently used first */
+    unsigned open_logs_n;
+};
+
+/* ---- log.c ---- */
+
+struct plog_log *log_new(struct plog *p, struct plog_id id, uint64_t incarnation);
+/* Drops one reference; at the last one frees the log (its files stay). */
+void log_unref(struct plog_log *l);
+void log_unref_locked(struct plog_log *l);
+int log_id_compare(const struct plog_id *a, const struct plog_id *b);
+struct plog_log *log_find_locked(struct plog *p, struct plog_id id);
+void log_add_locked(struct plog *p, struct plog_log *l);
+void log_take_out_locked(struct plog *p, struct plog_log *l);
+/* DIR/NAME.SUFFIX with a 20-digit name; freed with mem_free. */
+char *log_path(const struct plog_log *l, uint64_t name, const char *suffix);
+/* Makes the log's folder and those above it. */
+enum err log_make_dirs(struct plog_log *l) MUST_USE;
+/* Makes the names in the log's folder and in its topic's folder durable. */
+enum err log_sync_dirs(struct plog_log *l) MUST_USE;
+/* Removes the log's folder with everything in it; nothing there is as good. Synced. */
+enum err log_remove_dirs(struct plog_log *l) MUST_USE;
+/* Remembers and notes once that stored bytes of the log are bad at this place. */
+void log_note_corrupt(struct plog_log *l, uint64_t segment, uint64_t position, enum err e);
+
+/* Final for the data directory: nothing more is accepted. */
+void store_fail(struct plog *p, const char *what, enum err e);
+
+/* Waits for and takes the keeper's role; gives it back. */
+void keeper_enter(struct plog *p);
+void keeper_leave(struct plog *p);
+
+/* Queues the work, has it done by a round, waits for that. ERR_FAILED. */
+enum err round_do(struct plog *p, struct dir_work *w) MUST_USE;
+
+/* Syncs segments, writes marks and recycles the journal. Only the keeper. `last`: nothing runs any
+ * more; the current journal file is recycled too. */
+enum err checkpoint_write(struct plog *p, bool last) MUST_USE;
+
+/* Everything of plog_open behind the lock and store.json. */
+enum err recover_store(struct plog *p) MUST_USE;
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reads batches one behind the other from one segment file, each checked, through a window of bytes
+ * that is read ahead. For one thread. */
+#ifndef PLOG_READER_H
+#define PLOG_READER_H
+
+#include "plog/inside.h"
+
+struct batch_reader {
+    struct plog_log *log;
+    int file;
+    uint64_t name;     /* of the segment */
+    uint64_t position; /* of the next batch */
+    struct buf window; /* bytes of the file from window_position on */
+    uint64_t window_position;
+    size_t read_ahead_bytes;
+};
+
+/* ERR_NOT_FOUND: there is no such segment (any more). */
+enum err batch_reader_open(struct batch_reader *r, struct plog_log *l, uint64_t name,
+                           uint64_t position, size_t read_ahead_bytes) MUST_USE;
+/* The batch at r->position, lent until the next call, and goes on behind it. Bytes at or behind
+ * `end`, the segment's written bytes, are not looked at. ERR_NOT_FOUND at `end`; ERR_CORRUPT and
+ * ERR_NEWER_FORMAT leave the position where it is. */
+enum err batch_reader_next(struct batch_reader *r, uint64_t end, struct bytes *batch,
+                           struct batch_header *h) MUST_USE;
+void batch_reader_close(struct batch_reader *r);
+
+#endif

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/* store.json: which store a data directory is. Written once, at the end of making the store. */
+#ifndef PLOG_STORE_H
+#define PLOG_STORE_H
+
+#include "plog/inside.h"
+
+/* Reads store.json into p->store_uuid. ERR_NOT_FOUND: there is none, and nothing that looks like a
+ * store's remains either, so one may be made. ERR_CORRUPT (noted), ERR_NEWER_FORMAT. */
+enum err store_read(struct plog *p) MUST_USE;
+/* Makes an empty store: folders, first journal file, marks, and store.json last. */
+enum err store_make(struct plog *p) MUST_USE;
+
+#endif

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/plog_model.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+void model_init(struct model *m, uint64_t seed)
+{
+    *m = (struct model){.disk = fault_disk_new(seed ^ 0x5eed), .rng = {.state = seed}};
+    plog_options_default(&m->options);
+    m->options.disk = fault_disk_of(m->disk);
+    m->options.segment_bytes = 4096 << rng_below(&m->rng, 4);
+    m->options.cache_bytes = 1 << (8 + rng_below(&m->rng, 8));
+    m->options.journal_first_bytes = 16384;
+    m->options.write_files_max = 1 + (uint32_t)rng_below(&m->rng, 4);
+    m->options.journal_bytes = 16384 << rng_below(&m->rng, 3);
+    for (unsigned i = 0; i < MODEL_LOGS; i++) {
+        m->logs[i].id.topic[0] = (uint8_t)(i / 2);
+        m->logs[i].id.partition = i % 2;
+    }
+}
+
+void model_fini(struct model *m)
+{
+    if (m->plog != NULL)
+        model_abandon(m);
+    for (unsigned i = 0; i < MODEL_LOGS; i++)
+        mem_free(m->logs[i].records);
+    fault_disk_free(m->disk);
+}
+
+void model_abandon(struct model *m)
+{
+    plog_abandon(m->plog);
+    m->plog = NULL;
+    for (unsigned i = 0; i < MODEL_LOGS; i++)
+        m->logs[i].log = NULL;
+}
+
+char *model_payload(const struct model_record *r)
+{
+    struct rng rng = {.state = r->seed};
+    char *at = mem_new(r->bytes + 1);
+    rng_fill(&rng, at, r->bytes);
+    return at;
+}
+
+static void push(struct model_log *l, struct model_record r)
+{
+    if (l->n == l->room) {
+        l->room = l->room == 0 ? 64 : 2 * l->room;
+        l->records = mem_resize(l->records, l->room * sizeof l->records[0]);
+    }
+    r.number = l->next_number;
+    l->next_number += r.type == 1;
+    l->records[l->n++] = r;
+}
+
+void model_append(struct model *m, struct model_log *l, unsigned records, uint32_t bytes_max)
+{
+    struct plog_batch *b = plog_batch_new(0);
+    uint64_t offset = l->n, number = l->next_number;
+    for (unsigned i = 0; i < records; i++) {
+        struct model_record r = {
+            .type = (uint8_t)(1 + rng_below(&m->rng, 3)),
+            .bytes = (uint32_t)rng_below(&m->rng, bytes_max + 1),
+            .seed = rng_next(&m->rng),
+        };
+        char *payload = model_payload(&r);
+        plog_batch_put(b, r.type, (struct bytes){payload, r.bytes});
+        mem_free(payload);
+        push(l, r);
+    }
+    ck_assert_uint_eq(plog_end(l->log), offset);
+    struct plog_place place = plog_append(l->log, b, 7, 1000, rng_below(&m->rng, 4) != 0);
+    ck_assert_uint_eq(place.offset, offset);
+    ck_assert_uint_eq(place.number, number);
+    ck_assert_uint_eq(plog_end(l->log), l->n);
+    ck_assert_uint_eq(plog_end_number(l->log), l->next_number);
+}
+
+static void clear(struct model_log *l)
+{
+    l->n = l->next_number = l->durable = l->released = l->snapshot = l->snapshot_tried = 0;
+    l->log = NULL;
+}
+
+void model_create(struct model *m, struct model_log *l)
+{
+    clear(l);
+    l->life = MODEL_CREATING;
+    if (plog_create(m->plog, l->id, &l->log) == ERR_OK)
+        l->life = MODEL_THERE;
+    else
+        l->log = NULL;
+}
+
+void model_remove(struct model *m, struct model_log *l)
+{
+    l->life = MODEL_REMOVING;
+    if (plog_remove(m->plog, l->log) == ERR_OK) {
+        clear(l);
+        l->life = MODEL_ABSENT;
+    }
+}
+
+static void note_durable(struct model *m)
+{
+    for (unsigned i = 0; i < MODEL_LOGS; i++) {
+        struct model_log *l = &m->logs[i];
+        if (l->log == NULL || l->life != MODEL_THERE)
+            continue;
+        uint64_t durable = plog_durable(l->log);
+        ck_assert_uint_ge(durable, l->durable);
+        ck_assert_uint_le(durable, l->n);
+        l->durable = durable;
+    }
+}
+
+void model_commit(struct model *m)
+{
+    bool all = rng_below(&m->rng, 2) == 0;
+    plog_commit(m->plog, all);
+    note_durable(m);
+    if (plog_failed(m->plog))
+        return;
+    ck_assert(!plog_work_waits(m->plog));
+    if (all)
+        ck_assert(!plog_work_unwritten(m->plog));
+}
+
+static void compare_entry(const struct model_log *l, const struct plog_entry *e, uint64_t offset)
+{
+    const struct model_record *r = &l->records[offset];
+    ck_assert_uint_eq(e->offset, offset);
+    ck_assert_uint_eq(e->type, r->type);
+    ck_assert_uint_eq(e->number, r->number);
+    ck_assert_uint_eq(e->epoch, 7);
+    ck_assert_uint_eq(e->payload.n, r->bytes);
+    char *payload = model_payload(r);
+    ck_assert(bytes_equal(e->payload, (struct bytes){payload, r->bytes}));
+    mem_free(payload);
+}
+
+/* Compares from one offset on to the durable end. */
+static void compare_from(struct model *m, struct model_log *l, uint64_t from, size_t read_ahead)
+{
+    struct plog_cursor c;
+    struct plog_entry e;
+    enum err err = plog_cursor_at_offset(l->log, from, read_ahead, &c);
+    if (from >= plog_durable(l->log)) {
+        ck_assert_int_eq(err, ERR_NOT_FOUND);
+        return;
+    }
+    /* Reading may make a bad index again, and so run into the planned fault. */
+    ck_assert(err == ERR_OK || fault_disk_has_failed(m->disk));
+    if (err != ERR_OK)
+        return;
+    for (uint64_t offset = from; offset < plog_durable(l->log) && err == ERR_OK; offset++) {
+        err = plog_cursor_next(&c, &e);
+        ck_assert(err == ERR_OK || fault_disk_has_failed(m->disk));
+        if (err == ERR_OK)
+            compare_entry(l, &e, offset);
+    }
+    if (err == ERR_OK)
+        ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_NOT_FOUND);
+    plog_cursor_close(&c);
+}
+
+static void compare_number(struct model *m, struct model_log *l)
+{
+    uint64_t start = plog_start_offset(l->log), durable = plog_durable(l->log);
+    if (start >= durable)
+        return;
+    uint64_t offset = start + rng_below(&m->rng, durable - start);
+    struct plog_cursor c;
+    struct plog_entry e;
+    if (l->records[offset].type != 1 || fault_disk_has_failed(m->disk))
+        return;
+    ck_assert_int_eq(plog_cursor_at_number(l->log, l->records[offset].number, 100, &c), ERR_OK);
+    ck_assert_uint_eq(c.offset, offset);
+    for (unsigned i = 0; i < 3 && offset < durable; i++, offset++) {
+        ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_OK);
+        compare_entry(l, &e, offset);
+    }
+    plog_cursor_close(&c);
+}
+
+void model_compare(struct model *m)
+{
+    for (unsigned i = 0; i < MODEL_LOGS; i++) {
+        struct model_log *l = &m->logs[i];
+        struct plog_cursor c;
+        if (l->log == NULL || fault_disk_has_failed(m->disk))
+            continue;
+        uint64_t start = plog_start_offset(l->log), durable = plog_durable(l->log);
+        ck_assert_uint_le(start, l->released);
+        if (start < l->n)
+            ck_assert_uint_eq(plog_start_number(l->log), l->records[start].number);
+        if (start > 0)
+            ck_assert_int_eq(plog_cursor_at_offset(l->log, start - 1, 100, &c), ERR_GONE);
+        compare_from(m, l, start, rng_below(&m->rng, 20000));
+        if (start < durable)
+            compare_from(m, l, start + rng_below(&m->rng, durable - start), 64);
+        for (unsigned k = 0; k < 3; k++)
+            compare_number(m, l);
+    }
+}
+
+static void found(void *arg, struct plog_log *log)
+{
+    struct model *m = arg;
+    struct plog_id id = plog_log_id(log);
+    const char *where = "";
+    bool damaged = plog_log_damaged(log, &where);
+    ck_assert_msg(!damaged, "%s", where);
+    struct model_log *l = &m->logs[2 * id.topic[0] + id.partition];
+    ck_assert_msg(l->life != MODEL_ABSENT, "a log is there that was removed");
+    l->log = log;
+}
+
+static void check_snapshot(struct model_log *l)
+{
+    struct buf b = BUF_EMPTY;
+    uint64_t offset = 0;
+    enum err e = plog_snapshot_read(l->log, &b, &offset);
+    if (e == ERR_NOT_FOUND) {
+        ck_assert_uint_eq(l->snapshot, 0);
+    } else {
+        ck_assert_int_eq(e, ERR_OK);
+        ck_assert_uint_ge(offset, l->snapshot);
+        ck_assert_uint_le(offset, l->snapshot_tried);
+        ck_assert_uint_eq(b.n, 8 + offset % 1000);
+        ck_assert_uint_eq(le_load_u64(b.at), offset);
+    }
+    buf_fini(&b);
+}
+
+enum err model_open(struct model *m)
+{
+    enum err e = plog_open(&m->options, &m->plog);
+    if (e != ERR_OK) {
+        m->plog = NULL;
+        return e;
+    }
+    plog_each(m->plog, found, m);
+    for (unsigned i = 0; i < MODEL_LOGS; i++) {
+        struct model_log *l = &m->logs[i];
+        if (l->life == MODEL_THERE)
+            ck_assert_msg(l->log != NULL, "a log is missing");
+        if (l->log == NULL) {
+            clear(l);
+            l->life = MODEL_ABSENT;
+            continue;
+        }
+        l->life = MODEL_THERE;
+        uint64_t end = plog_end(l->log);
+        ck_assert_uint_eq(plog_durable(l->log), end);
+        ck_assert_uint_ge(end, l->durable);
+        ck_assert_uint_le(end, l->n);
+        if (end < l->n)
+            l->next_number = l->records[end].number;
+        l->n = end;
+        l->durable = end;
+        ck_assert_uint_eq(plog_end_number(l->log), l->next_number);
+        check_snapshot(l);
+    }
+    model_compare(m);
+    return ERR_OK;
+}
+
+static void take_snapshot(struct model_log *l)
+{
+    uint64_t offset = plog_durable(l->log);
+    size_t n = 8 + offset % 1000;
+    char *state = mem_new(n);
+    le_store_u64(state, offset);
+    if (offset > l->snapshot) {
+        l->snapshot_tried = offset;
+        if (plog_snapshot_write(l->log, offset, (struct bytes){state, n}) == ERR_OK)
+            l->snapshot = offset;
+    }
+    mem_free(state);
+}
+
+static void release(struct model *m, struct model_log *l)
+{
+    uint64_t durable = plog_durable(l->log);
+    if (durable == 0)
+        return;
+    uint64_t offset = rng_below(&m->rng, durable), number = l->records[offset].number;
+    if (offset > l->released)
+        l->released = offset;
+    enum err e = plog_release(l->log, number, offset);
+    ck_assert(e == ERR_OK || fault_disk_has_failed(m->disk));
+}
+
+void model_step(struct model *m)
+{
+    struct model_log *l = &m->logs[rng_below(&m->rng, MODEL_LOGS)];
+    uint64_t what = rng_below(&m->rng, 100);
+    if (l->log == NULL) {
+        if (what < 50)
+            model_create(m, l);
+    } else if (what < 50) {
+        uint32_t big = rng_below(&m->rng, 30) == 0 ? 30000 : 900;
+        model_append(m, l, 1 + (unsigned)rng_below(&m->rng, 4), big);
+    } else if (what < 75) {
+        model_commit(m);
+    } else if (what < 81) {
+        plog_checkpoint_if_due(m->plog);
+    } else if (what < 84) {
+        take_snapshot(l);
+    } else if (what < 88) {
+        release(m, l);
+    } else if (what < 90) {
+        model_remove(m, l);
+    } else if (what < 92) {
+        model_compare(m);
+    } else if (what < 94 && !plog_failed(m->plog)) {
+        plog_close(m->plog);
+        for (unsigned i = 0; i < MODEL_LOGS; i++)
+            m->logs[i].log = NULL;
+        /* What waited is durable after a clean stop, unless the disk failed meanwhile. */
+        for (unsigned i = 0; i < MODEL_LOGS && !fault_disk_has_failed(m->disk); i++)
+            m->logs[i].durable = m->logs[i].n;
+        enum err e = model_open(m);
+        ck_assert(e == ERR_OK || fault_disk_has_failed(m->disk));
+    }
+}
