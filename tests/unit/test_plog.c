@@ -480,6 +480,38 @@ START_TEST(damage_in_one_log_leaves_the_others_served)
 }
 END_TEST
 
+START_TEST(what_a_damaged_log_cannot_take_is_kept_beside_it)
+{
+    const char *segment = "t/01000000000000000000000000000000/0/00000000000000000000.log";
+    const char *salvage = "t/01000000000000000000000000000000/0/salvage";
+    const char *where = NULL;
+    struct plog_log *l = create(0);
+    append(l, 1000, true);
+    plog_commit(store, false);
+    l = reopen(true);
+    for (unsigned i = 0; i < 2; i++) {
+        append(l, 100, true);
+        plog_commit(store, false);
+    }
+    plog_abandon(store);
+    fault_disk_kill(disk);
+    char half[500];
+    memcpy(half, fault_disk_bytes(disk, segment).at, sizeof half);
+    fault_disk_plant(disk, segment, (struct bytes){half, sizeof half});
+    ck_assert_int_eq(plog_open(&options, &store), ERR_OK);
+    plog_each(store, found, &l);
+    ck_assert(plog_log_damaged(l, &where));
+    ck_assert_ptr_nonnull(strstr(where, "00000000000000000000.log at byte 500"));
+    size_t kept = fault_disk_bytes(disk, salvage).n;
+    ck_assert_uint_ge(kept, 2 * 172);
+    l = reopen(true);
+    ck_assert(plog_log_damaged(l, &where));
+    ck_assert_uint_eq(fault_disk_bytes(disk, salvage).n, kept);
+    ck_assert_int_eq(plog_remove(store, l), ERR_OK);
+    ck_assert_ptr_null(fault_disk_bytes(disk, salvage).at);
+}
+END_TEST
+
 /* Puts version 2 into a structure with magic at 0 and its CRC at 4, as a newer broker would. */
 static void make_newer(const char *path, size_t n, uint32_t seed)
 {
@@ -639,6 +671,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_flipped_bit_anywhere_never_gives_a_wrong_record);
     tcase_add_test(t, damage_in_store_marks_or_journal_stops_the_start_and_writes_nothing);
     tcase_add_test(t, damage_in_one_log_leaves_the_others_served);
+    tcase_add_test(t, what_a_damaged_log_cannot_take_is_kept_beside_it);
     tcase_add_test(t, a_newer_version_is_refused_by_name);
     tcase_add_test(t, a_bad_index_is_made_again);
     tcase_add_test(t, a_full_disk_fails_the_store_and_a_start_with_room_finds_all);
