@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdio.h>
 #include <string.h>
 
-#include "config.h"
+#include "app/serve.h"
+#include "cli/cli.h"
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        puts(PACKAGE_STRING);
-        return 0;
-    }
-    fputs("usage: leaselog --version\n", stderr);
-    return 2;
+    if (argc >= 2 && strcmp(argv[1], "serve") == 0)
+        return serve_main(argc - 1, argv + 1);
+    return cli_main(argc, argv);
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/check.h"
+#include "base/rng.h"
 
 static int64_t read_ms(clockid_t id)
 {
@@ -26,12 +27,14 @@ static int64_t system_wall_ms(void *self)
     return read_ms(CLOCK_REALTIME);
 }
 
-/* The kernel prints its boot id as a UUID. Without /proc it stays zero, and each start counts as
- * another boot: safe, since time then goes on by the wall clock's difference. */
+/* The kernel prints its boot id as a UUID. Where /proc is hidden a random one stands in, so that
+ * each start counts as another boot: safe, since time then goes on by the wall clock's
+ * difference. */
 static struct boot_id boot_id_read(void)
 {
-    struct boot_id id = {{0}};
+    struct boot_id id;
     char text[40] = "";
+    rng_secret(id.at, sizeof id.at);
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
     if (f == NULL)
         return id;
@@ -40,7 +43,7 @@ static struct boot_id boot_id_read(void)
         for (const char *p = text; *p != '\0' && n < 32; p++) {
             const char *digits = "0123456789abcdef";
             const char *d = strchr(digits, *p);
-            if (d == NULL || *d == '\0')
+            if (d == NULL)
                 continue;
             id.at[n / 2] = (unsigned char)(id.at[n / 2] << 4 | (d - digits));
             n++;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Memory that is there or the process ends. Memory is bounded by admission (limits on connections,
- * bodies, messages in flight), so running out of it is a mistake of ours, not an error to handle. */
+ * bodies, messages in flight), so running out of it is a mistake of ours, not an error to handle.
+ */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 

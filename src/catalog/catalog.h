@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What exists: topics, groups, partitions, secrets, as small JSON values under keys, changed only by
- * compare-and-swap transactions, so that the same interface can stand on SQLite (one node) and on a
- * consensus store (a cluster).
+/* What exists: topics, groups, partitions, secrets, as small JSON values under keys, changed only
+ * by compare-and-swap transactions, so that the same interface can stand on SQLite (one node) and
+ * on a consensus store (a cluster).
  *
  *   n/<name>         topic id (hex)                          made in one transaction with t/ and p/
  *   t/<tid>          the topic: name, partitions, fifo, state creating|ready|deleting, attributes
@@ -44,7 +44,7 @@ enum catalog_compare { CATALOG_MOD, CATALOG_CREATED };
 struct catalog_cmp {
     const char *key;
     enum catalog_compare what;
-    int64_t rev; /* 0: the key must be absent */
+    int64_t rev; /* of the last change (CATALOG_MOD) or the making; 0: the key must be absent */
 };
 
 struct catalog_op {
@@ -62,8 +62,12 @@ void catalog_close(struct catalog *c);
 enum err catalog_get(struct catalog *c, const char *key, struct catalog_kv *out) MUST_USE;
 /* All keys that start with prefix, in byte order. */
 enum err catalog_list(struct catalog *c, const char *prefix, struct catalog_kvs *out) MUST_USE;
-/* All compares hold → all ops happen, durably, at one new revision; else ERR_CONFLICT and nothing.
- * ERR_BUSY (unknown outcome in a cluster), ERR_NO_SPACE, ERR_IO. */
+/* When all compares hold, all ops happen, durably, at one new revision; else ERR_CONFLICT and
+ * nothing happens.
+ * ERR_BUSY (unknown outcome in a cluster), ERR_NO_SPACE, ERR_IO: the outcome shows only after a
+ * restart, and until then every further change is ERR_FAILED. ERR_INVALID: a key is empty or too
+ * long, or two ops name the same key; ERR_TOO_BIG: a value, or the number of compares or ops.
+ * Without ops nothing is written and rev is the last revision. rev may be NULL. */
 enum err catalog_txn(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
                      const struct catalog_op *ops, size_t ops_n, int64_t *rev) MUST_USE;
 

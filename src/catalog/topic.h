@@ -12,6 +12,19 @@
 #include "catalog/catalog.h"
 
 enum { TOPIC_NAME_MAX = 80, TOPIC_PARTITIONS_MAX = 120 };
+/* The bounds that a stored topic must keep; those of SQS's SetQueueAttributes. */
+enum {
+    TOPIC_DELAY_MS_MAX = 900 * 1000,
+    TOPIC_RETENTION_MS_MIN = 60 * 1000,
+    TOPIC_RETENTION_MS_MAX = 1209600 * 1000,
+    TOPIC_VISIBILITY_MS_MAX = 43200 * 1000,
+    TOPIC_WAIT_MS_MAX = 20 * 1000,
+    TOPIC_MESSAGE_BYTES_MIN = 1024,
+    TOPIC_MESSAGE_BYTES_MAX = 1024 * 1024,
+    TOPIC_RECEIVES_MAX = 1000,
+    TOPIC_ATTRIBUTES_MAX = 64,
+    TOPIC_TAGS_MAX = 50,
+};
 
 enum topic_state { TOPIC_CREATING, TOPIC_READY, TOPIC_DELETING };
 
@@ -36,10 +49,11 @@ struct topic_config {
     int64_t receive_wait_ms;
     uint32_t message_bytes_max;
     bool content_dedup;
-    bool dedup_per_group;          /* DeduplicationScope = messageGroup */
-    uint32_t receives_max;         /* 0: no redrive policy */
+    bool dedup_per_group;                 /* DeduplicationScope = messageGroup */
+    uint32_t receives_max;                /* 0: no redrive policy */
     char dead_letter[TOPIC_NAME_MAX + 1]; /* the target's name; "" when receives_max is 0 */
-    struct topic_attribute *attributes; /* what has no field above: Policy, Kms…, RedriveAllowPolicy… */
+    struct topic_attribute
+        *attributes; /* what has no field above: Policy, Kms…, RedriveAllowPolicy… */
     size_t attributes_n;
     struct topic_attribute *tags;
     size_t tags_n;
@@ -47,12 +61,18 @@ struct topic_config {
 
 void topic_config_init(struct topic_config *t); /* SQS's defaults */
 void topic_config_fini(struct topic_config *t);
+/* `to` is written over, not fini'ed. */
 void topic_config_copy(struct topic_config *to, const struct topic_config *from);
 const char *topic_attribute_get(const struct topic_config *t, const char *name); /* or NULL */
-/* value NULL or "" removes. */
+/* value NULL or "" removes. Name and value are copied; both must be UTF-8 (encoding CHECKs it), so
+ * whoever takes them from a client tests that first. */
 void topic_attribute_set(struct topic_config *t, const char *name, const char *value);
+/* The same for tags, whose value may be "": only NULL removes. */
+void topic_tag_set(struct topic_config *t, const char *name, const char *value);
 
+/* Appends to json. The caller keeps the bounds above: what breaks them is not read back. */
 void topic_config_encode(const struct topic_config *t, struct buf *json);
+/* ERR_CORRUPT, ERR_NEWER_FORMAT. On ERR_OK out is written over and later fini'ed by the caller. */
 enum err topic_config_decode(struct bytes json, struct topic_config *out) MUST_USE;
 
 struct group_config {

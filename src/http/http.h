@@ -6,11 +6,12 @@
  * handler, its wake callback and its finish callback run on that loop's thread, one at a time. Only
  * http_wake() may be called from any thread.
  *
- * A request's life: head and body are read within limits (refused with own answers otherwise) →
- * handler(request) → it either replies (http_reply) or parks (http_park) → someone wakes it
- * (http_wake, or its timer) → on_wake → it replies or parks again → the answer is written → on_finish
- * (written or not) → everything is freed with the arena. A request that is parked cannot vanish;
- * its peer may have gone: http_peer_gone. */
+ * A request's life: head and body are read within limits (refused with own answers otherwise); then
+ * handler(request), which either replies (http_reply) or parks (http_park); someone wakes it
+ * (http_wake, or its timer); on_wake, which replies or parks again; the answer is written;
+ * on_finish (written or not); everything is freed with the arena. A request that is parked cannot
+ * vanish; its peer may have gone: http_peer_gone. Who is still parked when http_server_stop gives
+ * up hears on_finish(false) without on_wake. */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
 
@@ -44,18 +45,20 @@ struct http_options {
     uint16_t port;       /* 0 picks a free one */
     unsigned loops;      /* threads; 0: one per two processors, at least one */
     unsigned connections_max;
-    size_t head_bytes_max;     /* request line and headers together */
-    size_t body_bytes_max;     /* 413 beyond; 8 MiB by default */
-    size_t body_budget_bytes;  /* all bodies beyond the arenas together; 503 when spent; 64 MiB */
-    unsigned idle_timeout_s;   /* a connection that sends nothing, or too slowly, is closed */
+    size_t head_bytes_max;    /* request line and headers together */
+    size_t body_bytes_max;    /* 413 beyond; 8 MiB by default */
+    size_t body_budget_bytes; /* all bodies beyond the arenas together; 503 when spent; 64 MiB */
+    unsigned idle_timeout_s;  /* a connection that sends nothing, or too slowly, is closed */
     const struct http_route *routes; /* borrowed */
     size_t routes_n;
     const struct clock *clock;
     void *self;
-    /* At the end of each pass of a loop, on its thread: where the commit role is taken. May be NULL. */
+    /* At the end of each pass of a loop, on its thread: where the commit role is taken. May be
+     * NULL. */
     void (*pass_end)(void *self);
-    /* Answers a request that was refused before its handler: too big, too many, malformed shape that
-     * libmicrohttpd let through, no route, wrong method. Default: a small JSON object. May be NULL. */
+    /* Answers a request that was refused before its handler: too big, too many, malformed shape
+     * that libmicrohttpd let through, no route, wrong method. Default: a small JSON object. May be
+     * NULL. */
     void (*refuse)(void *self, struct http_request *r, int status, const char *text);
 };
 
@@ -101,15 +104,22 @@ struct http_answer_header {
 void http_reply(struct http_request *r, int status, const struct http_answer_header *headers,
                 size_t headers_n, struct buf *body);
 
-/* The request waits for http_wake or, when wake_boot_ms > 0, for that time. on_wake is called once a
- * park. `poll`: a graceful stop wakes it. */
+/* The request waits for http_wake or, when wake_boot_ms > 0, for that time. on_wake is called once
+ * a park. `poll`: a graceful stop wakes it. */
 void http_park(struct http_request *r, http_handler *on_wake, void *self, int64_t wake_boot_ms,
                bool poll);
 /* Any thread, no lock needed, cheap. A wake that comes before the park, or twice, is not lost and
  * not doubled: the next park returns through on_wake. */
 void http_wake(struct http_request *r);
 
-/* True when the peer has closed or half-closed (POLLRDHUP, reset): before a lease is taken for it. */
+/* Who may call http_wake after the request could have finished (a waiter on another thread) holds
+ * it meanwhile: the struct, its arena and its body then outlive on_finish, and a late wake does
+ * nothing. Any thread; each hold is given back once. */
+void http_hold(struct http_request *r);
+void http_let_go(struct http_request *r);
+
+/* True when the peer has closed or half-closed (POLLRDHUP, reset): before a lease is taken for it.
+ */
 bool http_peer_gone(struct http_request *r);
 
 /* Called once, after the answer was handed to the kernel (written) or could not be. */

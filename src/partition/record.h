@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Records: what is written into a partition's log, and their bytes (src/plog/FORMAT.md, "Records").
+/* Records: what is written into a partition's log, and their bytes (RECORDS.md, byte by byte).
  *
  * A record struct is a view: its bytes point into whatever it was decoded from, or into what the
  * planner was given, and live as long as that. Times ending in `_ms` are partition time (queue.h)
@@ -31,6 +31,13 @@ enum record_type {
     RECORD_GAP = 14,   /* reserved */
 };
 
+enum {
+    RECORD_BODY_BYTES_MAX = 1048576,
+    RECORD_ID_BYTES_MAX = 1024, /* ids and names of any kind */
+    RECORD_HOLDER_BYTES_MAX = 64,
+    RECORD_LEASE_NUMBERS_MAX = 1000, /* in one LEASE */
+};
+
 struct uuid {
     uint8_t at[16];
 };
@@ -39,6 +46,8 @@ struct uuid {
 struct id_hash {
     uint8_t at[16];
 };
+
+bool id_hash_is_none(const struct id_hash *hash);
 
 /* A user attribute of a message. `kind` is how the value is shown: text or binary. */
 enum attribute_kind { ATTRIBUTE_TEXT = 1, ATTRIBUTE_BINARY = 2 };
@@ -66,11 +75,11 @@ struct record_message {
     struct bytes attributes; /* an encoded list: record_attributes_* */
     struct bytes trace;      /* AWSTraceHeader; n = 0: none */
     int64_t sent_wall_ms;    /* shown, never decided on */
-    int64_t accepted_ms;     /* when retention began to count; kept by a standard dead-letter move */
-    int64_t due_ms;          /* not deliverable before */
-    bool delay_is_default;   /* due_ms comes from the topic's delay, not from the message's own */
-    uint32_t receive_count;  /* receives before a move; 0 for what a client sent */
-    struct bytes group_id;   /* message-group id; n = 0: none */
+    int64_t accepted_ms;    /* when retention began to count; kept by a standard dead-letter move */
+    int64_t due_ms;         /* not deliverable before */
+    bool delay_is_default;  /* due_ms comes from the topic's delay, not from the message's own */
+    uint32_t receive_count; /* receives before a move; 0 for what a client sent */
+    struct bytes group_id;  /* message-group id; n = 0: none */
     struct id_hash group_hash;
     struct bytes dedup_id; /* as shown; n = 0: none */
     struct id_hash dedup_hash;

@@ -3,10 +3,10 @@
  * dead-letter moves. The one place where log, state, catalogue and waiting requests meet. Fronts
  * (sqs, later rest) and admin call only this.
  *
- * A verb decides at once and never blocks on I/O but for reading message bodies. What it promises is
- * true only once it is committed: every verb that takes a `struct queue_wait` may leave marks in it,
- * and the front must call queue_wait_start() before it answers. Except for standard receives, also
- * refusals and no-ops read from state wait, since what they saw may not be committed yet.
+ * A verb decides at once and never blocks on I/O but for reading message bodies. What it promises
+ * is true only once it is committed: every verb that takes a `struct queue_wait` may leave marks in
+ * it, and the front must call queue_wait_start() before it answers. Except for standard receives,
+ * also refusals and no-ops read from state wait, since what they saw may not be committed yet.
  *
  * Verbs named queue_topic_create, _change and _delete block (catalogue, directories): they run as
  * jobs on the catalogue thread (queue_run), never on an HTTP loop.
@@ -43,15 +43,15 @@ struct queue;
 struct queue_topic;
 
 struct queue_options {
-    const struct disk *disk;    /* borrowed; rooted at the data directory */
-    const char *catalog_path;   /* of catalog.sqlite */
-    const struct clock *clock;  /* borrowed */
-    struct rng rng;             /* ids; its own copy */
-    uint8_t fresh_secret[32];   /* becomes the receipt secret at a first start */
-    uint32_t segment_bytes;     /* 0: default */
-    uint32_t cache_bytes;       /* 0: default */
+    const struct disk *disk;     /* borrowed; rooted at the data directory */
+    const char *catalog_path;    /* of catalog.sqlite */
+    const struct clock *clock;   /* borrowed */
+    struct rng rng;              /* ids; its own copy */
+    uint8_t fresh_secret[32];    /* becomes the receipt secret at a first start */
+    uint32_t segment_bytes;      /* 0: default */
+    uint32_t cache_bytes;        /* 0: default */
     uint64_t snapshot_log_bytes; /* snapshot a partition after so much log; 0: 64 MiB */
-    uint64_t in_flight_max;     /* leases a partition and group; 0: 120,000 */
+    uint64_t in_flight_max;      /* leases a partition and group; 0: 120,000 */
 };
 
 /* Recovers everything and is ready to serve. Errors as plog_open and catalog_open. */
@@ -67,8 +67,8 @@ void queue_threads_stop(struct queue *q);
 /* One step of the housekeeper: lease ends, due times, moves, trims, snapshots, releases, and the
  * checkpoint. Gives the partition time at which it wants to be called again. No lock held. */
 int64_t queue_housekeep(struct queue *q);
-/* To be called at the end of each pass of a loop: takes the commit role if there is work (or hands it
- * to the committer when syncs are slow). */
+/* To be called at the end of each pass of a loop: takes the commit role if there is work (or hands
+ * it to the committer when syncs are slow). */
 void queue_pass_end(struct queue *q);
 /* Commits everything now; for tests and for jobs. */
 void queue_commit_all(struct queue *q);
@@ -79,7 +79,7 @@ bool queue_failed(const struct queue *q);
 /* ---- jobs on the catalogue thread ---- */
 
 struct queue_job {
-    struct queue_job *next; /* queue's */
+    struct queue_job *next;             /* queue's */
     void (*run)(struct queue_job *job); /* on the catalogue thread; may block; wakes its request */
 };
 /* ERR_BUSY: too many wait (1,000). Without threads the job is run at once. */
@@ -97,10 +97,11 @@ struct queue_mark { /* queue's */
 /* Lives in the front's request until ready() was called. Zeroed before use. */
 struct queue_wait {
     void (*ready)(struct queue_wait *w); /* any thread, no lock held; wakes the request */
-    enum err err;      /* ERR_OK, or ERR_FAILED: it will never be durable */
-    int left;          /* atomic: marks not yet reached */
+    enum err err;                        /* ERR_OK, or ERR_FAILED: it will never be durable */
+    int left;                            /* atomic: marks not yet reached */
     unsigned marks_n;
     struct queue_mark marks[QUEUE_BATCH_MAX];
+    struct queue_mark *more; /* queue's: in their place when one verb needs more (purge) */
 };
 
 /* True: not everything is durable yet, ready() will be called exactly once. False: answer now (look
@@ -122,12 +123,12 @@ enum err queue_topic_create(struct queue *q, const struct topic_config *want,
 /* [job] Calls `change` on a copy of the newest settings (again on a conflict) and stores it.
  * `change` answers an error to refuse. */
 enum err queue_topic_change(struct queue_topic *t,
-                            enum err (*change)(void *arg, struct topic_config *settings), void *arg)
-    MUST_USE;
+                            enum err (*change)(void *arg, struct topic_config *settings),
+                            void *arg) MUST_USE;
 /* [job] The name is free when it returns; messages go in the background. */
 enum err queue_topic_delete(struct queue_topic *t) MUST_USE;
-/* Ready topics in byte order of their names, from the first >= `from` with `prefix`; stops when each
- * answers false. `t` is lent for the call. No lock is held during each. */
+/* Ready topics in byte order of their names, from the first >= `from` with `prefix`; stops when
+ * each answers false. `t` is lent for the call. No lock is held during each. */
 void queue_topics_each(struct queue *q, struct bytes prefix, struct bytes from,
                        bool (*each)(void *arg, struct queue_topic *t), void *arg);
 
@@ -206,7 +207,8 @@ struct queue_poll {
     struct queue_topic *topic;
     struct queue_waiters *waiters; /* queue's; this and the following */
     struct queue_poll *next, *previous;
-    bool linked, woken;
+    bool linked, woken, calling;
+    uint64_t seen;
     void (*wake)(struct queue_poll *p); /* any thread, no lock held: call queue_receive again */
 };
 
@@ -218,8 +220,8 @@ enum err queue_poll_start(struct queue_topic *t, struct bytes group, struct queu
 /* A receive after a wake found nothing: p keeps its place and may be woken again. When this answers
  * true something came in between: receive once more. */
 bool queue_poll_again(struct queue_poll *p);
-/* p takes no part any more. passes_on: it was woken but took nothing (its peer is gone), so the next
- * waiter gets the wake. No call of wake() is running or comes after this returns. */
+/* p takes no part any more. passes_on: it was woken but took nothing (its peer is gone), so the
+ * next waiter gets the wake. No call of wake() is running or comes after this returns. */
 void queue_poll_end(struct queue_poll *p, bool passes_on);
 
 /* ---- receipts ---- */
@@ -245,7 +247,8 @@ struct queue_counters {
     uint64_t moving;
 };
 /* Exact; group n = 0: "default". ERR_NOT_FOUND. */
-enum err queue_count(struct queue_topic *t, struct bytes group, struct queue_counters *out) MUST_USE;
+enum err queue_count(struct queue_topic *t, struct bytes group,
+                     struct queue_counters *out) MUST_USE;
 
 struct queue_partition_info {
     uint32_t partition;

@@ -1,1 +1,16 @@
 # Tests of the room queue.
+QUEUE_TEST_LIBS = libtestlib.a libqueue.a libcatalog.a libpartition.a libplog.a libdisk.a libbase.a \
+	$(CHECK_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS)
+
+TEST_RUNNERS += tests/unit/test_queue
+tests_unit_test_queue_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fixture.h \
+	tests/unit/test_queue.c tests/unit/test_queue_fifo.c tests/unit/test_queue_moves.c \
+	tests/unit/test_queue_polls.c tests/unit/test_queue_restart.c \
+	tests/unit/test_queue_topics.c tests/unit/test_queue_verbs.c tests/unit/test_queue_window.c
+tests_unit_test_queue_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_queue_LDADD = $(QUEUE_TEST_LIBS)
+
+TEST_RUNNERS += tests/unit/test_queue_threads
+tests_unit_test_queue_threads_SOURCES = tests/unit/test_queue_threads.c
+tests_unit_test_queue_threads_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_queue_threads_LDADD = $(QUEUE_TEST_LIBS)

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/serve.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "admin/admin.h"
+#include "app/notify.h"
+#include "app/options.h"
+#include "base/check.h"
+#include "base/note.h"
+#include "disk/disk.h"
+#include "http/http.h"
+#include "queue/queue.h"
+#include "sqs/sqs.h"
+
+struct broker {
+    struct serve_options options;
+    char address[256];
+    uint16_t port;
+    struct clock clock;
+    struct disk disk;
+    char catalog_path[4096];
+    struct queue *queue;
+    struct admin admin;
+    struct sqs sqs;
+    struct http_route routes[ADMIN_ROUTES_MAX + SQS_ROUTES_MAX];
+    struct http_server *server;
+};
+
+/* ADDR:PORT, or [ADDR]:PORT for IPv6. */
+static bool listen_parse(struct broker *b)
+{
+    const char *text = b->options.listen, *colon = strrchr(text, ':');
+    char *end;
+    if (colon == NULL || colon == text || (size_t)(colon - text) >= sizeof b->address)
+        return false;
+    unsigned long port = strtoul(colon + 1, &end, 10);
+    if (end == colon + 1 || *end != '\0' || port > 65535 || colon[1] == '-' || colon[1] == '+')
+        return false;
+    snprintf(b->address, sizeof b->address, "%.*s", (int)(colon - text), text);
+    b->port = (uint16_t)port;
+    return true;
+}
+
+static bool notes_start(const struct serve_options *o)
+{
+    static const char *const levels[] = {"error", "warning", "info", "debug"};
+    bool json = strcmp(o->log_format, "json") == 0;
+    if (strcmp(o->log_format, "auto") == 0)
+        json = isatty(STDERR_FILENO) == 0;
+    else if (!json && strcmp(o->log_format, "text") != 0)
+        return false;
+    for (unsigned i = 0; i < sizeof levels / sizeof levels[0]; i++)
+        if (strcmp(o->log_level, levels[i]) == 0) {
+            note_init((enum note_level)i, json);
+            return true;
+        }
+    return false;
+}
+
+/* What exit code a start that failed has, after a line that says why. */
+static int start_failed(const struct broker *b, enum err e)
+{
+    const char *advice = "";
+    if (e == ERR_IN_USE)
+        advice = "; is another leaselog running on it?";
+    if (e == ERR_PERMISSION)
+        advice = "; it must be readable and writable for this user";
+    if (e == ERR_NEWER_FORMAT)
+        advice = "; start the version that wrote it, or a later one";
+    if (e == ERR_CORRUPT)
+        advice = "; the lines above name the file; nothing was written";
+    fprintf(stderr, "leaselog: cannot serve from %s: %s%s\n", b->options.data_dir, err_text(e),
+            advice);
+    return e == ERR_PERMISSION || e == ERR_NEWER_FORMAT ? EXIT_CODE_CONFIG : EXIT_CODE_FAILURE;
+}
+
+static void pass_end(void *self)
+{
+    struct broker *b = self;
+    queue_pass_end(b->queue);
+}
+
+/* Each open connection and each segment read costs a descriptor: take what the system allows. */
+static void descriptors_raise(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static enum err queue_start(struct broker *b)
+{
+    struct queue_options o = {
+        .disk = &b->disk,
+        .catalog_path = b->catalog_path,
+        .clock = &b->clock,
+        .rng = rng_from_system(),
+        .segment_bytes = (uint32_t)b->options.segment_mib << 20,
+    };
+    rng_secret(o.fresh_secret, sizeof o.fresh_secret);
+    enum err e = disk_posix_open(b->options.data_dir, true, &b->disk);
+    if (e != ERR_OK)
+        return e;
+    e = queue_open(&o, &b->queue);
+    if (e != ERR_OK)
+        disk_posix_close(&b->disk);
+    return e;
+}
+
+/* What http refuses is answered in the form of the front it was meant for. */
+static void refuse(void *self, struct http_request *r, int status, const char *text)
+{
+    struct broker *b = self;
+    struct bytes path = http_path(r);
+    if (bytes_start_with(path, BYTES_OF("/v1")) || bytes_equal(path, BYTES_OF("/livez")) ||
+        bytes_equal(path, BYTES_OF("/readyz")))
+        admin_refuse(r, status, text);
+    else
+        sqs_refuse(&b->sqs, r, status, text);
+}
+
+static enum err server_start(struct broker *b)
+{
+    b->admin.queue = b->queue;
+    b->sqs = (struct sqs){
+        .queue = b->queue,
+        .clock = &b->clock,
+        .public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url,
+        .region = b->options.region,
+        .strict_cooldowns = b->options.strict_cooldowns,
+    };
+    size_t n = admin_routes(&b->admin, b->routes);
+    n += sqs_routes(&b->sqs, b->routes + n);
+    struct http_options o;
+    http_options_default(&o);
+    o.address = b->address;
+    o.port = b->port;
+    o.loops = (unsigned)b->options.loops;
+    o.connections_max = (unsigned)b->options.connections_max;
+    o.idle_timeout_s = (unsigned)b->options.idle_timeout_s;
+    o.routes = b->routes;
+    o.routes_n = n;
+    o.clock = &b->clock;
+    o.self = b;
+    o.pass_end = pass_end;
+    o.refuse = refuse;
+    return http_server_start(&o, &b->server);
+}
+
+static void server_failed(const struct broker *b, enum err e)
+{
+    if (e == ERR_IN_USE)
+        fprintf(stderr,
+                "leaselog: %s is taken by another process; choose another address with "
+                "--listen, such as --listen 127.0.0.1:9325\n",
+                b->options.listen);
+    else
+        fprintf(stderr, "leaselog: cannot listen on %s: %s\n", b->options.listen, err_text(e));
+}
+
+/* Until SIGTERM or SIGINT. A second one ends the process at once, which is safe: it is a crash. */
+static void stop_await(const sigset_t *stops)
+{
+    int got;
+    while (sigwait(stops, &got) != 0)
+        continue;
+    note(NOTE_INFO, "app", "stopping on signal %d", got);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, stops, NULL);
+}
+
+static int broker_run(struct broker *b, const sigset_t *stops)
+{
+    enum err e = queue_start(b);
+    if (e != ERR_OK)
+        return start_failed(b, e);
+    queue_threads_start(b->queue);
+    e = server_start(b);
+    if (e == ERR_OK) {
+        bool v6 = strchr(b->address, ':') != NULL && b->address[0] != '[';
+        printf("http://%s%s%s:%u\n", v6 ? "[" : "", b->address, v6 ? "]" : "",
+               http_server_port(b->server));
+        fflush(stdout);
+        note(NOTE_INFO, "app", "serving on %s port %u from %s", b->address,
+             http_server_port(b->server), b->options.data_dir);
+        notify_supervisor("READY=1");
+        stop_await(stops);
+        notify_supervisor("STOPPING=1");
+        http_server_drain(b->server);
+        http_server_stop(b->server, b->options.stop_timeout_s * 1000);
+    } else {
+        server_failed(b, e);
+    }
+    queue_threads_stop(b->queue);
+    bool failed = queue_failed(b->queue);
+    sqs_fini(&b->sqs);
+    queue_close(b->queue);
+    disk_posix_close(&b->disk);
+    if (e == ERR_OK)
+        note(NOTE_INFO, "app", "stopped");
+    return e != ERR_OK || failed ? EXIT_CODE_FAILURE : EXIT_CODE_OK;
+}
+
+int serve_main(int argc, char **argv)
+{
+    static struct broker b; /* large, one a process, and lent to threads */
+    switch (options_read(argc, argv, &b.options)) {
+    case OPTIONS_OK:
+        break;
+    case OPTIONS_HELP:
+        return EXIT_CODE_OK;
+    case OPTIONS_USAGE:
+        return EXIT_CODE_USAGE;
+    case OPTIONS_CONFIG:
+        return EXIT_CODE_CONFIG;
+    }
+    if (!listen_parse(&b)) {
+        fprintf(stderr,
+                "leaselog: --listen must be ADDR:PORT with a port from 0 to 65535, such as "
+                "127.0.0.1:9324, not '%s'\n",
+                b.options.listen);
+        return EXIT_CODE_USAGE;
+    }
+    if (!notes_start(&b.options)) {
+        fputs(
+            "leaselog: --log-format is text, json or auto; --log-level is error, warning, info or "
+            "debug\n",
+            stderr);
+        return EXIT_CODE_USAGE;
+    }
+    snprintf(b.catalog_path, sizeof b.catalog_path, "%s/catalog.sqlite", b.options.data_dir);
+    b.clock = clock_system();
+    descriptors_raise();
+    signal(SIGPIPE, SIG_IGN);
+    sigset_t stops;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &stops, NULL); /* before threads, which inherit it */
+    return broker_run(&b, &stops);
+}

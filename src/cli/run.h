@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One function for each command in api/cli_commands.def that asks a broker. */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+#include "cli/client.h"
+
+enum cli_exit cli_run_send(const struct cli_args *args, struct cli_client *client);
+enum cli_exit cli_run_receive(const struct cli_args *args, struct cli_client *client);
+enum cli_exit cli_run_delete(const struct cli_args *args, struct cli_client *client);
+enum cli_exit cli_run_topics(const struct cli_args *args, struct cli_client *client);
+enum cli_exit cli_run_health(const struct cli_args *args, struct cli_client *client);
+
+/* "command: what is wrong" and where help is; CLI_USAGE. */
+enum cli_exit cli_usage(const struct cli_args *args, const char *what);
+
+/* Prints root as one line and takes it. */
+void cli_print_json(json_t *root);
+/* Says whether all that was printed has reached stdout; false is said on stderr. */
+bool cli_print_done(void);
+
+#endif

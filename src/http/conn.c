@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Connections: how many, how long each may take, and how one ends without cutting off an answer.
+ *
+ * Deadlines replace libmicrohttpd's idle timeout, which starts anew with each byte and so lets a
+ * client trickle for ever. A connection's deadline moves with its requests, its node in the heap
+ * only when it fires: two stores a request instead of two heap operations. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "http/inside.h"
+
+enum { LINGER_MS = 2000, LINGER_BYTES_MAX = 64 * 1024 * 1024, LINGERS_MAX = 256 };
+
+struct conn *conn_of(struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    CHECK(info != NULL && info->socket_context != NULL);
+    return info->socket_context;
+}
+
+static int64_t idle_ms(const struct http_loop *l)
+{
+    return (int64_t)l->server->options.idle_timeout_s * 1000;
+}
+
+void conn_expect(struct conn *c, uint64_t n)
+{
+    c->deadline_ms = c->loop->now_ms + idle_ms(c->loop) + (int64_t)(n / BYTES_PER_S_MIN) * 1000;
+}
+
+void conn_expect_nothing(struct conn *c)
+{
+    c->deadline_ms = INT64_MAX;
+}
+
+static struct conn *conn_new(struct http_loop *l, struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    CHECK(info != NULL);
+    struct conn *c = mem_new(sizeof *c);
+    c->loop = l;
+    c->mhd = mhd;
+    c->fd = info->connect_fd;
+    unsigned before = atomic_fetch_add_explicit(&l->server->connections, 1, memory_order_relaxed);
+    c->excess = before >= l->server->options.connections_max;
+    LIST_INSERT_HEAD(&l->conns, c, link);
+    conn_expect(c, 0);
+    c->due.key = c->deadline_ms;
+    heap_put(&l->deadlines, &c->due);
+    return c;
+}
+
+/* The client may still be sending, and a close now would make the kernel answer with a reset that
+ * takes our last answer with it. The copied descriptor keeps the socket; libmicrohttpd has said FIN
+ * already. */
+static void linger_begin(struct http_loop *l, int fd)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0)
+        return;
+    struct lingerer *g = mem_new(sizeof *g);
+    g->source = SOURCE_LINGER;
+    g->fd = copy;
+    g->left = LINGER_BYTES_MAX;
+    g->until.key = l->now_ms + LINGER_MS;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = &g->source};
+    if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, copy, &event) != 0) {
+        close(copy);
+        mem_free(g);
+        return;
+    }
+    heap_put(&l->lingering, &g->until);
+    LIST_INSERT_HEAD(&l->lingers, g, link);
+}
+
+static void linger_end(struct http_loop *l, struct lingerer *g)
+{
+    heap_remove(&l->lingering, &g->until);
+    LIST_REMOVE(g, link);
+    close(g->fd); /* the last descriptor of the socket: epoll forgets it */
+    mem_free(g);
+}
+
+void linger_ready(struct http_loop *l, struct lingerer *g)
+{
+    char sink[16 * 1024];
+    ssize_t n = recv(g->fd, sink, sizeof sink, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0 || (size_t)n >= g->left)
+        linger_end(l, g);
+    else
+        g->left -= (size_t)n;
+}
+
+void linger_end_all(struct http_loop *l)
+{
+    while (!LIST_EMPTY(&l->lingers))
+        linger_end(l, LIST_FIRST(&l->lingers));
+}
+
+static void conn_free(struct http_loop *l, struct conn *c)
+{
+    if (c->linger && !l->ending && l->lingering.n < LINGERS_MAX)
+        linger_begin(l, c->fd);
+    heap_remove(&l->deadlines, &c->due);
+    LIST_REMOVE(c, link);
+    atomic_fetch_sub_explicit(&l->server->connections, 1, memory_order_relaxed);
+    /* At its limit, or without descriptors, libmicrohttpd stops listening, and takes it up again
+     * only when it is run after a connection has gone. */
+    l->again = true;
+    mem_free(c);
+}
+
+void conn_notify(void *loop, struct MHD_Connection *mhd, void **conn,
+                 enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        *conn = conn_new(loop, mhd);
+    else
+        conn_free(loop, *conn);
+}
+
+static void conn_due(struct http_loop *l, struct conn *c)
+{
+    int64_t next = l->now_ms + idle_ms(l);
+    if (c->deadline_ms <= l->now_ms) {
+        /* libmicrohttpd has no call to close a connection; it sees the end of the stream. */
+        shutdown(c->fd, SHUT_RDWR);
+        l->again = true;
+    } else if (c->deadline_ms < next) {
+        next = c->deadline_ms;
+    }
+    heap_rekey(&l->deadlines, &c->due, next);
+}
+
+void conn_deadlines(struct http_loop *l)
+{
+    struct heap_node *first;
+    while ((first = heap_first(&l->deadlines)) != NULL && first->key <= l->now_ms)
+        conn_due(l, CONTAINER_OF(first, struct conn, due));
+    while ((first = heap_first(&l->lingering)) != NULL && first->key <= l->now_ms)
+        linger_end(l, CONTAINER_OF(first, struct lingerer, until));
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "http/inside.h"
+
+/* ---- life ---- */
+
+static struct http_request *request_blank(struct http_loop *l)
+{
+    struct http_request *r = SLIST_FIRST(&l->spare);
+    if (r != NULL) {
+        SLIST_REMOVE_HEAD(&l->spare, spare);
+        l->spare_n--;
+    } else {
+        r = mem_resize(NULL, sizeof *r);
+    }
+    memset(r, 0, offsetof(struct http_request, first)); /* the arena's bytes need no clearing */
+    return r;
+}
+
+struct http_request *request_new(struct http_loop *l, struct conn *c)
+{
+    struct http_request *r = request_blank(l);
+    atomic_init(&r->refs, 1);
+    r->mailbox = l->mail;
+    mailbox_hold(l->mail);
+    r->loop = l;
+    r->conn = c;
+    r->state = REQUEST_READING;
+    r->arrived_ms = l->now_ms;
+    arena_init(&r->arena, r->first, sizeof r->first);
+    return r;
+}
+
+void request_hold(struct http_request *r)
+{
+    atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+}
+
+void request_free(struct http_request *r)
+{
+    mem_free(r);
+}
+
+/* The last reference may be given back by any thread, even after the server's end; what belongs to
+ * the loop is done in request_finish, and only the loop's own thread keeps the struct for reuse. */
+void request_let_go(struct http_request *r)
+{
+    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    struct mailbox *m = r->mailbox;
+    lock_take(&m->lock);
+    bool ours = !m->closed && m->owned && pthread_equal(m->owner, pthread_self());
+    lock_give(&m->lock);
+    arena_fini(&r->arena);
+    if (r->body_owned)
+        mem_free(r->body);
+    if (ours && r->loop->spare_n < SPARE_REQUESTS_MAX) {
+        SLIST_INSERT_HEAD(&r->loop->spare, r, spare);
+        r->loop->spare_n++;
+    } else {
+        mem_free(r);
+    }
+    mailbox_let_go(m);
+}
+
+void request_finish(struct http_request *r, bool written)
+{
+    CHECK(r->state != REQUEST_FINISHED);
+    r->state = REQUEST_FINISHED;
+    if (r->head_seen)
+        r->loop->in_flight--;
+    if (r->on_finish != NULL)
+        r->on_finish(r->finish_self, written);
+    /* Whoever still holds r keeps the bytes a moment longer than the budget knows. */
+    atomic_fetch_sub_explicit(&r->loop->server->body_bytes, r->body_reserved, memory_order_relaxed);
+    r->body_reserved = 0;
+    request_let_go(r);
+}
+
+static bool budget_take(struct http_server *s, size_t n)
+{
+    size_t before = atomic_fetch_add_explicit(&s->body_bytes, n, memory_order_relaxed);
+    if (before + n <= s->options.body_budget_bytes)
+        return true;
+    atomic_fetch_sub_explicit(&s->body_bytes, n, memory_order_relaxed);
+    return false;
+}
+
+bool request_body_room(struct http_request *r, size_t n)
+{
+    if (n <= r->body_room)
+        return true;
+    if (r->body_room == 0 && n <= ARENA_BODY_BYTES) {
+        r->body = arena_get(&r->arena, n);
+        r->body_room = n;
+        return true;
+    }
+    if (!budget_take(r->loop->server, n - r->body_reserved))
+        return false;
+    char *old = r->body;
+    r->body = mem_resize(r->body_owned ? old : NULL, n);
+    if (!r->body_owned && r->body_n > 0)
+        memcpy(r->body, old, r->body_n);
+    r->body_owned = true;
+    r->body_reserved = r->body_room = n;
+    return true;
+}
+
+/* ---- what fronts ask ---- */
+
+/* Splits the target into path and query. The absolute form (RFC 9112, section 3.2.2) is for
+ * proxies, but each server must take it. */
+void request_target_split(struct http_request *r)
+{
+    const char *at = r->target.at;
+    if (strncmp(at, "http://", 7) == 0) {
+        at += 7;
+        at += strcspn(at, "/?");
+    }
+    size_t path_n = strcspn(at, "?");
+    r->path = path_n == 0 ? BYTES_OF("/") : (struct bytes){at, path_n};
+    if (at[path_n] == '?')
+        r->query = bytes_of_text(at + path_n + 1);
+}
+
+enum http_method http_method_of(const struct http_request *r)
+{
+    return r->method;
+}
+
+struct bytes http_path(const struct http_request *r)
+{
+    return r->path;
+}
+
+struct bytes http_query(const struct http_request *r)
+{
+    return r->query;
+}
+
+struct bytes http_header(const struct http_request *r, const char *name)
+{
+    const char *value = NULL;
+    if (r->conn != NULL)
+        value = MHD_lookup_connection_value(r->conn->mhd, MHD_HEADER_KIND, name);
+    if (value == NULL)
+        return BYTES_NONE;
+    size_t n = strlen(value);
+    while (n > 0 && (value[n - 1] == ' ' || value[n - 1] == '\t'))
+        n--; /* leading white space is gone already */
+    return (struct bytes){value, n};
+}
+
+struct bytes http_body(const struct http_request *r)
+{
+    return (struct bytes){r->body, r->body_n};
+}
+
+struct arena *http_arena(struct http_request *r)
+{
+    return &r->arena;
+}
+
+/* A random UUID (RFC 9562, version 4), drawn when first asked for. */
+const char *http_request_id(struct http_request *r)
+{
+    unsigned char u[16];
+    if (r->id[0] != '\0')
+        return r->id;
+    rng_fill(&r->loop->rng, u, sizeof u);
+    u[6] = (unsigned char)((u[6] & 0x0f) | 0x40);
+    u[8] = (unsigned char)((u[8] & 0x3f) | 0x80);
+    static const char digits[] = "0123456789abcdef";
+    char *at = r->id;
+    for (unsigned i = 0; i < sizeof u; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *at++ = '-';
+        *at++ = digits[u[i] >> 4];
+        *at++ = digits[u[i] & 15];
+    }
+    *at = '\0';
+    return r->id;
+}
+
+struct http_server *http_server_of(struct http_request *r)
+{
+    return r->loop->server;
+}
+
+int64_t http_arrived_boot_ms(const struct http_request *r)
+{
+    return r->arrived_ms;
+}
+
+bool http_peer_gone(struct http_request *r)
+{
+    if (r->conn == NULL)
+        return true;
+    struct pollfd p = {.fd = r->conn->fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) == 1;
+}
+
+void http_on_finish(struct http_request *r, void (*f)(void *self, bool written), void *self)
+{
+    CHECK(r->on_finish == NULL);
+    r->on_finish = f;
+    r->finish_self = self;
+}
+
+void http_hold(struct http_request *r)
+{
+    request_hold(r);
+}
+
+void http_let_go(struct http_request *r)
+{
+    request_let_go(r);
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "partition/partition.h"
+
+#include "base/mem.h"
+#include "partition/state.h"
+
+struct partition *partition_new(void)
+{
+    struct partition *p = mem_new(sizeof *p);
+    p->known_ms = STATE_TIME_NONE;
+    p->due_tail_ms = STATE_TIME_NONE;
+    dedup_init(&p->dedup);
+    return p;
+}
+
+void partition_free(struct partition *p)
+{
+    if (p == NULL)
+        return;
+    for (size_t i = 0; i < p->groups_n; i++)
+        group_free(p->groups[i]);
+    mem_free(p->groups);
+    for (size_t i = 0; i < p->delays.n; i++)
+        mem_free(CONTAINER_OF(p->delays.at[i], struct delay, node));
+    heap_fini(&p->delays);
+    mem_free(p->moves.at);
+    dedup_fini(&p->dedup);
+    origins_fini(&p->origins);
+    mem_free(p);
+}
+
+/* A moved message is known by the key of its move and by nothing else: its dedup id is there for
+ * those who send it again by themselves, and must not stop a second move of the same message. */
+enum err partition_plan_send(const struct partition *p, const struct partition_view *view,
+                             const struct record_message *m, struct partition_duplicate *duplicate)
+{
+    if (m->moved) {
+        uint64_t number;
+        if (!origins_find(&p->origins, &m->origin, &number))
+            return ERR_OK;
+        *duplicate = (struct partition_duplicate){m->id, number};
+        return ERR_DUPLICATE;
+    }
+    if (id_hash_is_none(&m->dedup_hash))
+        return ERR_OK;
+    const struct dedup_item *item = dedup_find(&p->dedup, &m->dedup_hash, view->now_ms);
+    if (item != NULL) {
+        *duplicate = (struct partition_duplicate){item->id, item->number};
+        return ERR_DUPLICATE;
+    }
+    /* The oldest leaves when the message is folded, if it has ended by then. */
+    if (dedup_count(&p->dedup) >= PARTITION_DEDUP_MAX &&
+        view->now_ms < dedup_at(&p->dedup, 0)->until_ms)
+        return ERR_FULL;
+    return ERR_OK;
+}
+
+bool partition_group_find(const struct partition *p, uint32_t gid, struct partition_group_info *out)
+{
+    const struct group *g = group_find(p, gid);
+    if (g == NULL)
+        return false;
+    *out = (struct partition_group_info){g->gid, g->generation, g->floor};
+    return true;
+}
+
+bool partition_is_finished(const struct partition *p, uint32_t gid, uint64_t number)
+{
+    const struct group *g = group_find(p, gid);
+    return g == NULL || group_is_finished(g, number);
+}
+
+enum err partition_plan_purge(const struct partition *p, uint32_t gid, bool clear_dedup,
+                              struct record *out)
+{
+    if (group_find(p, gid) == NULL)
+        return ERR_NOT_FOUND;
+    memset(out, 0, sizeof *out);
+    out->type = RECORD_PURGE;
+    out->purge = (struct record_purge){gid, p->next_number, clear_dedup};
+    return ERR_OK;
+}
+
+uint64_t partition_next_number(const struct partition *p)
+{
+    return p->next_number;
+}
+
+uint64_t partition_wanted_from(const struct partition *p)
+{
+    uint64_t from = p->groups_n == 0 ? p->trim_floor : UINT64_MAX;
+    for (size_t i = 0; i < p->groups_n; i++)
+        if (p->groups[i]->floor < from)
+            from = p->groups[i]->floor;
+    for (size_t i = 0; i < p->moves.n; i++)
+        if (!p->moves.at[i].closed && p->moves.at[i].open.number < from)
+            from = p->moves.at[i].open.number;
+    return from;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One receive being planned: what both orders, standard and FIFO, share. For this room only. */
+#ifndef PARTITION_PLAN_RECEIVE_H
+#define PARTITION_PLAN_RECEIVE_H
+
+#include "partition/state.h"
+#include "partition/window_state.h"
+
+struct receive {
+    const struct partition *p;
+    const struct partition_view *view;
+    struct partition_window *w;
+    struct group *g;
+    size_t max; /* picks; no more are leased */
+    uint64_t body_bytes_max;
+    uint64_t body_bytes;
+    bool is_full;    /* max or body_bytes_max is reached */
+    bool count_only; /* nothing is granted: `out` is NULL */
+    size_t counted;
+    struct partition_grant *out;
+    uint64_t need;
+};
+
+/* What became of a message that was looked at. */
+enum verdict {
+    VERDICT_TAKEN,  /* picked */
+    VERDICT_MOVED,  /* its receives are used up: becomes a MOVE */
+    VERDICT_HIDDEN, /* expired: passed over */
+    VERDICT_LATER,  /* used up, but this receive starts no more moves */
+    VERDICT_FULL,   /* the receive takes no more */
+};
+
+/* A message that is committed, due, unfinished and free. `e` may be NULL. */
+enum verdict receive_offer(struct receive *r, const struct partition_header *h,
+                           const struct entry *e);
+
+/* Messages picked, moved or counted so far. */
+size_t receive_taken(const struct receive *r);
+/* ERR_NEED: r->need. */
+enum err receive_standard(struct receive *r) MUST_USE;
+enum err receive_fifo(struct receive *r) MUST_USE;
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/* MESSAGE's payload, the one record with optional fields. Called by record.c alone. */
+#ifndef PARTITION_RECORD_MESSAGE_H
+#define PARTITION_RECORD_MESSAGE_H
+
+#include "partition/record.h"
+
+void record_message_encode(const struct record_message *m, struct buf *out);
+/* As record_decode. */
+enum err record_message_decode(struct bytes payload, struct record_message *out) MUST_USE;
+
+#endif

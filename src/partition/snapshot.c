@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The state as bytes. Everything is written in an order that its history does not show in: groups
+ * by gid, entries and delays by number, moves by seq; and nothing that is derived. snapshot_load.c
+ * reads it back in the same order. */
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "base/mem.h"
+#include "partition/codec.h"
+#include "partition/snapshot.h"
+#include "partition/state.h"
+
+static void save_delays(const struct heap *delays, struct buf *out)
+{
+    struct heap sorted;
+    heap_init(&sorted);
+    struct heap_node *nodes = mem_new_array(delays->n + 1, sizeof nodes[0]);
+    for (size_t i = 0; i < delays->n; i++) {
+        const struct delay *d = CONTAINER_OF(delays->at[i], struct delay, node);
+        nodes[i] = (struct heap_node){.key = (int64_t)d->number, .tie = i};
+        heap_put(&sorted, &nodes[i]);
+    }
+    buf_put_varint(out, delays->n);
+    for (struct heap_node *first; (first = heap_first(&sorted)) != NULL;) {
+        const struct delay *d = CONTAINER_OF(delays->at[first->tie], struct delay, node);
+        buf_put_varint(out, d->number);
+        codec_put_signed(out, d->due_ms);
+        codec_put_signed(out, d->release_ms);
+        heap_remove(&sorted, first);
+    }
+    heap_fini(&sorted);
+    mem_free(nodes);
+}
+
+static void save_entry(const struct entry *e, struct buf *out)
+{
+    buf_put_varint(out, e->number);
+    buf_put_u8(out,
+               (uint8_t)((e->delayed ? SNAPSHOT_DELAYED : 0) | (e->moving ? SNAPSHOT_MOVING : 0) |
+                         (e->receives > 0 ? SNAPSHOT_RECEIVED : 0)));
+    codec_put_signed(out, e->until_ms);
+    if (e->receives == 0)
+        return;
+    buf_put_varint(out, e->receives);
+    buf_put_varint(out, e->lease.epoch);
+    buf_put_varint(out, e->lease.counter);
+    codec_put_signed(out, e->first_received_wall_ms);
+    codec_put_signed(out, e->leased_since_ms);
+    buf_put_sized(out, (struct bytes){e->holder, e->holder_bytes});
+}
+
+static void save_group(const struct group *g, struct buf *out)
+{
+    buf_put_varint(out, g->gid);
+    buf_put_varint(out, g->generation);
+    buf_put_varint(out, g->floor);
+    buf_put_varint(out, g->next);
+    buf_put_varint(out, g->finished.n);
+    for (size_t i = 0; i < g->finished.n; i++) {
+        buf_put_varint(out, g->finished.at[i].first);
+        buf_put_varint(out, g->finished.at[i].end);
+    }
+    buf_put_varint(out, g->entries.n);
+    struct entry **all = group_entries(g);
+    for (size_t i = 0; i < g->entries.n; i++)
+        save_entry(all[i], out);
+    mem_free(all);
+}
+
+static void save_moves(const struct moves *m, struct buf *out)
+{
+    buf_put_varint(out, m->next_seq);
+    buf_put_varint(out, m->n - m->closed_n);
+    for (size_t i = 0; i < m->n; i++) {
+        const struct partition_move *open = &m->at[i].open;
+        if (m->at[i].closed)
+            continue;
+        buf_put_varint(out, open->seq);
+        buf_put_varint(out, open->gid);
+        buf_put_varint(out, m->at[i].generation);
+        buf_put_varint(out, open->number);
+        buf_put_varint(out, open->receive_count);
+        buf_put(out, open->target.at, sizeof open->target.at);
+    }
+}
+
+static void save_dedup(const struct dedup *d, struct buf *out)
+{
+    buf_put_varint(out, dedup_count(d));
+    for (size_t i = 0; i < dedup_count(d); i++) {
+        const struct dedup_item *item = dedup_at(d, i);
+        buf_put(out, item->hash.at, sizeof item->hash.at);
+        buf_put(out, item->id.at, sizeof item->id.at);
+        buf_put_varint(out, item->number);
+        codec_put_signed(out, item->until_ms);
+    }
+}
+
+static void save_origins(const struct origins *o, struct buf *out)
+{
+    buf_put_varint(out, o->n);
+    for (size_t i = 0; i < o->n; i++) {
+        const struct origin *from = &o->at[i];
+        buf_put(out, from->topic.at, sizeof from->topic.at);
+        buf_put_varint(out, from->partition);
+        buf_put_varint(out, from->floor);
+        buf_put_varint(out, from->n);
+        for (size_t k = 0; k < from->n; k++) {
+            buf_put_varint(out, from->at[k].seq);
+            buf_put_varint(out, from->at[k].number);
+        }
+    }
+}
+
+void partition_save(const struct partition *p, struct buf *out)
+{
+    buf_put_varint(out, SNAPSHOT_FORMAT);
+    buf_put_varint(out, p->next_number);
+    buf_put_varint(out, p->trim_floor);
+    buf_put_varint(out, p->epoch);
+    buf_put_varint(out, p->lease_counter);
+    codec_put_signed(out, p->known_ms);
+    codec_put_signed(out, p->due_tail_ms);
+    save_delays(&p->delays, out);
+    buf_put_varint(out, p->groups_n);
+    for (size_t i = 0; i < p->groups_n; i++)
+        save_group(p->groups[i], out);
+    save_moves(&p->moves, out);
+    save_dedup(&p->dedup, out);
+    save_origins(&p->origins, out);
+}
+
+/* The second checksum is over the bytes in reverse: over the same bytes with another seed it would
+ * be equal whenever the first is. */
+uint64_t partition_hash(const struct partition *p)
+{
+    struct buf saved = BUF_EMPTY;
+    partition_save(p, &saved);
+    uint64_t forward = crc32c(0, saved.at, saved.n);
+    for (size_t i = 0, k = saved.n - 1; i < k; i++, k--) {
+        char byte = saved.at[i];
+        saved.at[i] = saved.at[k];
+        saved.at[k] = byte;
+    }
+    uint64_t backward = crc32c(0, saved.at, saved.n);
+    buf_fini(&saved);
+    return forward << 32 | backward;
+}

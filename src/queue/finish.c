@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a receipt does, and purge. */
+#include <string.h>
+
+#include "base/check.h"
+#include "queue/state.h"
+
+/* A receipt of another topic is garbage here if that topic lives; if it is gone, it may be the one
+ * whose name t has now, and its receipts have no effect. */
+static enum err receipt_of(struct queue_topic *t, struct bytes text, struct receipt *out)
+{
+    enum err e = receipt_read(t->q, text, out);
+    if (e != ERR_OK)
+        return e;
+    if (memcmp(out->topic.at, t->id.at, sizeof t->id.at) == 0)
+        return out->partition < t->partitions_n ? ERR_OK : ERR_INVALID;
+    struct queue_topic *other;
+    if (topic_find_by_id(t->q, &out->topic, &other) != ERR_OK)
+        return ERR_GONE;
+    queue_topic_give_back(other);
+    return ERR_INVALID;
+}
+
+static enum receipt_rule rule_of(const struct queue_topic *t, bool strict)
+{
+    return t->fifo || strict ? RECEIPT_CURRENT : RECEIPT_ANY;
+}
+
+enum err queue_delete(struct queue_topic *t, struct bytes text, bool strict, struct queue_wait *w)
+{
+    struct receipt receipt;
+    enum err e = topic_check(t);
+    if (e == ERR_OK)
+        e = receipt_of(t, text, &receipt);
+    if (e != ERR_OK)
+        return e;
+    struct queue_partition *p = &t->partitions[receipt.partition];
+    struct record done;
+    struct record_runs runs;
+    record_runs_init(&runs);
+    lock_take(&p->lk);
+    e = partition_check_locked(p, 0);
+    if (e == ERR_OK) {
+        struct partition_view view = partition_view_locked(p, queue_topic_config(t));
+        e = partition_plan_done(p->state, &view, &receipt.lease, rule_of(t, strict), &done, &runs);
+        if (e == ERR_OK) {
+            struct appending a;
+            append_begin_locked(&a, p, view.now_ms);
+            append_put_locked(&a, &done);
+            append_end_locked(&a, true);
+        }
+        wait_mark_locked(w, p);
+    }
+    lock_give(&p->lk);
+    record_runs_fini(&runs);
+    if (e == ERR_OK)
+        STAT_ADD(t->q, deleted, 1);
+    return e;
+}
+
+enum err queue_extend(struct queue_topic *t, struct bytes text, int64_t visibility_ms, bool strict,
+                      struct queue_wait *w)
+{
+    struct receipt receipt;
+    enum err e = topic_check(t);
+    if (e == ERR_OK)
+        e = receipt_of(t, text, &receipt);
+    if (e != ERR_OK)
+        return e;
+    struct queue_partition *p = &t->partitions[receipt.partition];
+    struct record extend;
+    lock_take(&p->lk);
+    e = partition_check_locked(p, 0);
+    if (e == ERR_OK) {
+        struct partition_view view = partition_view_locked(p, queue_topic_config(t));
+        e = partition_plan_extend(p->state, &view, &receipt.lease, rule_of(t, strict),
+                                  visibility_ms, &extend);
+        if (e == ERR_OK) {
+            struct appending a;
+            append_begin_locked(&a, p, view.now_ms);
+            append_put_locked(&a, &extend);
+            append_end_locked(&a, true);
+        }
+        wait_mark_locked(w, p);
+    }
+    lock_give(&p->lk);
+    return e;
+}
+
+/* Nobody waits for this; a crash that loses it means that the lease lasts until its deadline. Those
+ * who poll are told at once all the same. */
+void queue_give_back(struct queue_topic *t, const struct queue_received *received, size_t n)
+{
+    bool any = false;
+    for (size_t i = 0; i < n && topic_check(t) == ERR_OK; i++) {
+        struct receipt receipt;
+        if (receipt_of(t, bytes_of_text(received[i].receipt), &receipt) != ERR_OK)
+            continue;
+        struct queue_partition *p = &t->partitions[receipt.partition];
+        struct record extend;
+        lock_take(&p->lk);
+        if (partition_check_locked(p, 0) == ERR_OK) {
+            struct partition_view view = partition_view_locked(p, queue_topic_config(t));
+            if (partition_plan_give_back(p->state, &view, &receipt.lease, &extend) == ERR_OK) {
+                struct appending a;
+                append_begin_locked(&a, p, view.now_ms);
+                append_put_locked(&a, &extend);
+                any = append_end_locked(&a, false) || any;
+            }
+        }
+        lock_give(&p->lk);
+    }
+    if (any)
+        waiters_kick(&t->waiters);
+}
+
+enum err queue_purge(struct queue_topic *t, struct queue_wait *w)
+{
+    enum err worst = topic_check(t);
+    if (worst != ERR_OK)
+        return worst;
+    wait_reserve(w, t->partitions_n);
+    for (uint32_t i = 0; i < t->partitions_n; i++) {
+        struct queue_partition *p = &t->partitions[i];
+        struct record purge;
+        lock_take(&p->lk);
+        enum err e = partition_check_locked(p, 0);
+        if (e == ERR_OK)
+            e = partition_plan_purge(p->state, GID_DEFAULT, true, &purge);
+        if (e == ERR_OK) {
+            struct appending a;
+            append_begin_locked(&a, p, queue_now_ms(t->q));
+            append_put_locked(&a, &purge);
+            append_end_locked(&a, true);
+            wait_mark_locked(w, p);
+        } else {
+            worst = e;
+        }
+        lock_give(&p->lk);
+    }
+    return worst;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Looking: counters, partitions, leases, figures of the process. */
+#include <stdio.h>
+#include <string.h>
+
+#include "queue/state.h"
+
+enum { LOOK_FILLS_MAX = 1000, LOOK_TRIMS_MAX = 100, LEASES_AT_A_TIME = 64 };
+
+bool queue_failed(const struct queue *q)
+{
+    return plog_failed(q->plog);
+}
+
+uint32_t queue_partitions(struct queue_topic *t)
+{
+    return t->partitions_n;
+}
+
+/* The first number that the topic's delay still holds back is found through headers. */
+static enum err count_locked(struct queue_partition *p, const struct topic_config *config,
+                             uint32_t gid, struct partition_counters *out, uint64_t *need)
+{
+    struct partition_view view = partition_view_locked(p, config);
+    uint64_t due_next = partition_next_number(p->state);
+    if (partition_default_delay_pending(p->state, view.now_ms)) {
+        enum err e =
+            partition_window_due_next(window_locked(p), p->state, &view, gid, &due_next, need);
+        window_count_locked(p);
+        if (e != ERR_OK)
+            return e;
+    }
+    return partition_count(p->state, &view, gid, due_next, out);
+}
+
+static enum err count_partition(struct queue_partition *p, const struct topic_config *config,
+                                uint32_t gid, struct partition_counters *out)
+{
+    enum err e;
+    uint64_t need = 0;
+    if (p->closed)
+        return ERR_CLOSED;
+    /* What has expired at the head is not there any more, although no one has said so yet. */
+    for (int i = 0; i < LOOK_TRIMS_MAX && retention_trim(p); i++)
+        continue;
+    for (int fills = 0; fills < LOOK_FILLS_MAX; fills++) {
+        lock_take(&p->lk);
+        e = count_locked(p, config, gid, out, &need);
+        lock_give(&p->lk);
+        if (e != ERR_NEED)
+            return e;
+        e = window_fill(p, need);
+        if (e != ERR_OK)
+            return e;
+    }
+    return ERR_BUSY;
+}
+
+enum err queue_count(struct queue_topic *t, struct bytes group, struct queue_counters *out)
+{
+    const struct queue_waiters *ws = topic_waiters(t, group);
+    const struct topic_config *config = queue_topic_config(t);
+    struct queue_counters sum = {0};
+    enum err e = topic_check(t);
+    if (e == ERR_OK && ws == NULL)
+        e = ERR_NOT_FOUND;
+    for (uint32_t i = 0; e == ERR_OK && i < t->partitions_n; i++) {
+        struct partition_counters c;
+        e = count_partition(&t->partitions[i], config, ws->gid, &c);
+        if (e == ERR_CLOSED) { /* the others are counted */
+            e = ERR_OK;
+            continue;
+        }
+        if (e != ERR_OK)
+            break;
+        sum.visible += c.visible;
+        sum.in_flight += c.in_flight;
+        sum.delayed += c.delayed;
+        sum.moving += c.moving;
+    }
+    if (e == ERR_OK)
+        *out = sum;
+    return e;
+}
+
+void queue_partition_look(struct queue_topic *t, uint32_t partition,
+                          struct queue_partition_info *out)
+{
+    struct queue_partition *p = &t->partitions[partition];
+    memset(out, 0, sizeof *out);
+    out->partition = partition;
+    out->closed = p->closed;
+    if (p->closed) {
+        snprintf(out->where, sizeof out->where, "%s", p->where);
+        return;
+    }
+    struct partition_counters c;
+    if (count_partition(p, queue_topic_config(t), GID_DEFAULT, &c) == ERR_OK)
+        out->counters = (struct queue_counters){c.visible, c.in_flight, c.delayed, c.moving};
+    out->start_offset = plog_start_offset(p->log);
+    out->start_number = plog_start_number(p->log);
+    struct plog_size size = plog_log_size(p->log);
+    out->segments = size.segments;
+    out->bytes = size.bytes;
+    lock_take(&p->lk);
+    out->durable_offset = plog_durable(p->log);
+    out->end_offset = plog_end(p->log);
+    out->next_number = partition_next_number(p->state);
+    struct partition_group_info group;
+    if (partition_group_find(p->state, GID_DEFAULT, &group))
+        out->floor = group.floor;
+    lock_give(&p->lk);
+}
+
+static size_t leases_of(struct queue_partition *p, uint32_t gid, uint64_t from,
+                        struct queue_lease_info *out, size_t room)
+{
+    struct partition_lease_info held[LEASES_AT_A_TIME];
+    lock_take(&p->lk);
+    int64_t now_ms = queue_now_ms(p->q);
+    size_t n = partition_leases(p->state, gid, now_ms, from, held,
+                                room < LEASES_AT_A_TIME ? room : LEASES_AT_A_TIME);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (struct queue_lease_info){
+            .partition = p->index,
+            .number = held[i].number,
+            .receive_count = held[i].receive_count,
+            .left_ms = held[i].until_ms - now_ms,
+        };
+        size_t holder = held[i].holder.n < sizeof out[i].holder - 1 ? held[i].holder.n
+                                                                    : sizeof out[i].holder - 1;
+        if (holder > 0)
+            memcpy(out[i].holder, held[i].holder.at, holder);
+    }
+    lock_give(&p->lk);
+    return n;
+}
+
+size_t queue_leases(struct queue_topic *t, struct bytes group, uint32_t partition, uint64_t number,
+                    struct queue_lease_info *out, size_t room)
+{
+    const struct queue_waiters *ws = topic_waiters(t, group);
+    size_t n = 0;
+    if (ws == NULL)
+        return 0;
+    for (uint32_t i = partition; i < t->partitions_n && n < room; i++) {
+        struct queue_partition *p = &t->partitions[i];
+        uint64_t from = i == partition ? number : 0;
+        while (!p->closed && n < room) {
+            size_t got = leases_of(p, ws->gid, from, out + n, room - n);
+            if (got == 0)
+                break;
+            n += got;
+            from = out[n - 1].number + 1;
+        }
+    }
+    return n;
+}
+
+void queue_stats_read(struct queue *q, struct queue_stats *out)
+{
+#define READ(field) out->field = __atomic_load_n(&q->stats.field, __ATOMIC_RELAXED)
+    READ(sent);
+    READ(received);
+    READ(deleted);
+    READ(empty_receives);
+    READ(rounds);
+    READ(moves);
+    READ(polls);
+#undef READ
+    out->sync_average_us = plog_sync_average_us(q->plog);
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One partition: plan, append and apply under its lock. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "queue/state.h"
+
+void partition_init(struct queue_partition *p, struct queue_topic *t, uint32_t index)
+{
+    p->q = t->q;
+    p->topic = t;
+    p->index = index;
+    p->state = partition_new();
+    p->head_accepted_ms = INT64_MIN;
+    lock_init(&p->lk, LOCK_RANK_PARTITION);
+}
+
+void partition_fini(struct queue_partition *p)
+{
+    CHECK(p->marks_first == NULL);
+    partition_window_free(p->window);
+    partition_free(p->state);
+    __atomic_fetch_sub(&p->q->windows_bytes, p->window_bytes, __ATOMIC_RELAXED);
+    lock_fini(&p->lk);
+}
+
+void partition_attach(struct queue_partition *p, struct plog_log *log)
+{
+    p->log = log;
+    plog_log_own(log, p);
+    const char *where;
+    if (plog_log_damaged(log, &where))
+        partition_close(p, where);
+}
+
+void partition_close(struct queue_partition *p, const char *where)
+{
+    p->closed = true;
+    snprintf(p->where, sizeof p->where, "%s", where);
+    note(NOTE_ERROR, "queue", "topic %s, partition %u stays closed: %s", p->topic->name,
+         (unsigned)p->index, p->where);
+}
+
+struct partition_view partition_view_locked(struct queue_partition *p,
+                                            const struct topic_config *config)
+{
+    lock_check_held(&p->lk);
+    return (struct partition_view){
+        .now_ms = queue_now_ms(p->q),
+        .now_wall_ms = clock_wall_ms(p->q->clock),
+        .committed_number = plog_durable_number(p->log),
+        .epoch = p->q->epoch,
+        .fifo = p->topic->fifo,
+        .retention_ms = config->retention_ms,
+        .visibility_total_ms = LEASE_TOTAL_MS,
+        .in_flight_max = p->q->in_flight_max,
+    };
+}
+
+enum err partition_check_locked(struct queue_partition *p, size_t bytes)
+{
+    if (p->closed)
+        return ERR_CLOSED;
+    if (__atomic_load_n(&p->topic->dropped, __ATOMIC_ACQUIRE))
+        return ERR_NOT_FOUND;
+    return plog_may_append(p->q->plog, bytes);
+}
+
+void append_begin_locked(struct appending *a, struct queue_partition *p, int64_t now_ms)
+{
+    lock_check_held(&p->lk);
+    *a = (struct appending){.p = p, .now_ms = now_ms};
+}
+
+static void put(struct appending *a, const struct record *r)
+{
+    struct buf payload = BUF_EMPTY;
+    record_encode(r, &payload);
+    if (a->batch == NULL)
+        a->batch = plog_batch_new(payload.n + 64);
+    plog_batch_put(a->batch, (uint8_t)r->type, buf_bytes(&payload));
+    buf_fini(&payload);
+    struct queue_partition *p = a->p;
+    uint64_t number = partition_next_number(p->state);
+    partition_apply(p->state, r);
+    if (r->type == RECORD_MOVE) {
+        a->moves = true;
+        a->move_seq = r->move.seq;
+    }
+    if (r->type != RECORD_MESSAGE || p->window == NULL || partition_window_end(p->window) != number)
+        return;
+    struct partition_header h = partition_header_of(number, &r->message);
+    if (partition_window_put(p->window, &h))
+        window_count_locked(p);
+}
+
+/* The first batch of this life opens with EPOCH, so that idle partitions write nothing. */
+void append_put_locked(struct appending *a, const struct record *r)
+{
+    struct queue_partition *p = a->p;
+    lock_check_held(&p->lk);
+    if (!p->epoch_written) {
+        p->epoch_written = true;
+        put(a, &(struct record){.type = RECORD_EPOCH, .epoch = {p->q->epoch, a->now_ms}});
+    }
+    put(a, r);
+}
+
+void partition_alarm_locked(struct queue_partition *p, const struct partition_view *view)
+{
+    struct queue_waiters *ws = &p->topic->waiters;
+    lock_check_held(&p->lk);
+    if (__atomic_load_n(&ws->n, __ATOMIC_SEQ_CST) > 0)
+        house_alarm(p->q, ws, partition_next_event_ms(p->state, view, window_locked(p), ws->gid));
+}
+
+bool append_end_locked(struct appending *a, bool waited)
+{
+    struct queue_partition *p = a->p;
+    lock_check_held(&p->lk);
+    if (a->batch == NULL)
+        return false;
+    p->log_bytes += plog_batch_bytes(a->batch);
+    plog_append(p->log, a->batch, p->q->epoch, a->now_ms, waited);
+    a->batch = NULL;
+    if (a->moves)
+        move_appended_locked(p, a->move_seq);
+    CHECK(plog_end_number(p->log) == partition_next_number(p->state) || plog_failed(p->q->plog));
+    if (__atomic_load_n(&p->topic->waiters.n, __ATOMIC_SEQ_CST) > 0) {
+        struct partition_view view =
+            partition_view_locked(p, &topic_settings_now(p->topic)->config);
+        partition_alarm_locked(p, &view);
+    }
+    return true;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Receiving: leases are planned under the partition's lock, bodies are read after it is given back.
+ * A leased message cannot vanish below the reader, since nothing is released that is unfinished; if
+ * it expires or is purged in between, it is passed over. */
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "queue/state.h"
+
+enum {
+    FILLS_MAX = 1000,       /* NEEDs that one receive may answer */
+    BODY_READ_AHEAD = 4096, /* one message is wanted, plog reads at least a batch */
+};
+
+/* One call. */
+struct receiving {
+    struct queue_topic *t;
+    const struct topic_config *config;
+    const struct queue_receive *request;
+    struct queue_waiters *ws;
+    struct arena *arena;
+    struct queue_wait *w;
+    struct queue_received *out;
+    size_t n;
+    size_t body_bytes;
+    bool dead_letter;
+    struct uuid dead_letter_topic;
+    struct partition_grant *grant;
+};
+
+/* Without a ready target of the same kind there is no dead-lettering: messages are delivered on. */
+static void find_dead_letter(struct receiving *r)
+{
+    struct queue_topic *target;
+    if (r->config->receives_max == 0 || r->config->dead_letter[0] == 0 ||
+        queue_topic_find(r->t->q, bytes_of_text(r->config->dead_letter), &target) != ERR_OK)
+        return;
+    r->dead_letter = target->fifo == r->t->fifo;
+    r->dead_letter_topic = target->id;
+    queue_topic_give_back(target);
+}
+
+static enum err plan_locked(struct receiving *r, struct queue_partition *p,
+                            struct partition_view *view, uint64_t *need)
+{
+    *view = partition_view_locked(p, r->config);
+    if (r->dead_letter) {
+        view->receives_max = r->config->receives_max;
+        view->dead_letter_topic = r->dead_letter_topic;
+    }
+    struct partition_receive request = {
+        .gid = r->ws->gid,
+        .max = r->request->max - r->n,
+        .visibility_ms =
+            r->request->visibility_ms < 0 ? r->config->visibility_ms : r->request->visibility_ms,
+        .holder = r->request->holder,
+        .body_bytes_max = BODIES_BYTES_MAX - r->body_bytes,
+    };
+    enum err e = partition_plan_receive(p->state, view, window_locked(p), &request, r->grant, need);
+    window_count_locked(p);
+    return e;
+}
+
+static void append_locked(struct receiving *r, struct queue_partition *p, int64_t now_ms)
+{
+    const struct partition_grant *g = r->grant;
+    struct appending a;
+    append_begin_locked(&a, p, now_ms);
+    if (g->picks_n > 0)
+        append_put_locked(&a, &g->lease);
+    for (size_t i = 0; i < g->moves_n; i++)
+        append_put_locked(&a, &g->moves[i]);
+    bool waited = p->topic->fifo && g->picks_n > 0;
+    if (append_end_locked(&a, waited) && waited)
+        wait_mark_locked(r->w, p);
+}
+
+/* Leases of one partition. */
+static enum err lease(struct receiving *r, struct queue_partition *p,
+                      struct partition_group_info *group)
+{
+    enum err e;
+    struct partition_view view;
+    uint64_t need = 0;
+    int fills;
+    for (fills = 0;; fills++) {
+        lock_take(&p->lk);
+        e = partition_check_locked(p, 0);
+        if (e == ERR_OK)
+            e = plan_locked(r, p, &view, &need);
+        if (e != ERR_NEED)
+            break;
+        lock_give(&p->lk);
+        e = fills == FILLS_MAX ? ERR_BUSY : window_fill(p, need);
+        if (e != ERR_OK)
+            return e;
+    }
+    if (e == ERR_OK && (r->grant->picks_n > 0 || r->grant->moves_n > 0)) {
+        append_locked(r, p, view.now_ms);
+        CHECK(partition_group_find(p->state, r->ws->gid, group));
+    } else if (e == ERR_OK && fills > 0) {
+        partition_alarm_locked(p, &view); /* headers that were read tell due times */
+    }
+    lock_give(&p->lk);
+    return e;
+}
+
+static void attributes_decode(struct bytes list, struct arena *arena, struct queue_received *out)
+{
+    struct bytes left = list;
+    struct record_attribute a;
+    size_t n = 0;
+    while (record_attribute_next(&left, &a))
+        n++;
+    if (n == 0)
+        return;
+    struct queue_attribute *at = arena_zeros(arena, n * sizeof *at);
+    left = arena_copy(arena, list);
+    for (size_t i = 0; i < n && record_attribute_next(&left, &a); i++)
+        at[i] = (struct queue_attribute){
+            .name = a.name,
+            .data_type = a.data_type,
+            .binary = a.kind == ATTRIBUTE_BINARY,
+            .value = a.value,
+        };
+    out->attributes = at;
+    out->attributes_n = n;
+}
+
+static struct bytes keep(struct arena *arena, struct bytes b)
+{
+    return b.n == 0 ? BYTES_NONE : arena_copy(arena, b);
+}
+
+static void copy_out(struct receiving *r, const struct record_message *m,
+                     struct queue_received *out)
+{
+    memset(out, 0, sizeof *out);
+    memcpy(out->id, m->id.at, sizeof out->id);
+    out->body = arena_copy(r->arena, m->body);
+    memcpy(out->body_md5, m->body_md5, sizeof out->body_md5);
+    attributes_decode(m->attributes, r->arena, out);
+    out->trace = keep(r->arena, m->trace);
+    out->sent_wall_ms = m->sent_wall_ms;
+    out->group_id = keep(r->arena, m->group_id);
+    out->dedup_id = keep(r->arena, m->dedup_id);
+    if (m->moved)
+        out->origin = keep(r->arena, m->origin.name);
+}
+
+/* The picked messages of one partition; what is gone meanwhile is passed over. */
+static enum err read_picked(struct receiving *r, struct queue_partition *p,
+                            const struct partition_group_info *group)
+{
+    struct reader reader;
+    reader_init(&reader);
+    enum err result = ERR_OK;
+    for (size_t i = 0; i < r->grant->picks_n; i++) {
+        const struct partition_pick *pick = &r->grant->picks[i];
+        struct record_message m;
+        enum err e = reader_get(&reader, p->log, pick->number, BODY_READ_AHEAD, &m);
+        if (e == ERR_GONE || e == ERR_NOT_FOUND)
+            continue;
+        if (e != ERR_OK) {
+            result = e;
+            continue;
+        }
+        struct queue_received *out = &r->out[r->n++];
+        copy_out(r, &m, out);
+        r->body_bytes += m.body.n;
+        out->first_received_wall_ms = pick->first_received_wall_ms;
+        out->receive_count = pick->receive_count;
+        out->partition = p->index;
+        out->number = pick->number;
+        struct receipt receipt = {
+            .topic = r->t->id,
+            .partition = p->index,
+            .lease = {group->gid, group->generation, pick->number, r->grant->lease.lease.id},
+        };
+        receipt_write(r->t->q, &receipt, out->receipt);
+    }
+    reader_fini(&reader);
+    return result;
+}
+
+/* Around all partitions, from one that changes with every call. */
+static enum err receive_around(struct receiving *r)
+{
+    struct queue_topic *t = r->t;
+    uint32_t first = __atomic_fetch_add(&t->receive_turn, 1, __ATOMIC_RELAXED) % t->partitions_n;
+    enum err worst = ERR_OK;
+    for (uint32_t i = 0; i < t->partitions_n && r->n < r->request->max; i++) {
+        struct queue_partition *p = &t->partitions[(first + i) % t->partitions_n];
+        /* The first message of another partition would come in whole, however little is left. */
+        if (r->n > 0 && r->body_bytes > BODIES_BYTES_MAX / 4)
+            break;
+        struct partition_group_info group = {0};
+        r->grant->picks_n = r->grant->moves_n = 0;
+        enum err e = lease(r, p, &group);
+        if (e == ERR_OK && r->grant->picks_n > 0)
+            e = read_picked(r, p, &group);
+        if (e != ERR_OK)
+            worst = e;
+    }
+    return r->n > 0 ? ERR_OK : worst;
+}
+
+enum err queue_receive(struct queue_topic *t, const struct queue_receive *request,
+                       struct arena *arena, struct queue_received out[QUEUE_BATCH_MAX], size_t *n,
+                       struct queue_wait *w)
+{
+    CHECK(request->max >= 1 && request->max <= QUEUE_BATCH_MAX);
+    struct receiving r = {.t = t,
+                          .config = queue_topic_config(t),
+                          .request = request,
+                          .ws = topic_waiters(t, request->group),
+                          .arena = arena,
+                          .w = w,
+                          .out = out};
+    enum err e = topic_check(t);
+    if (e == ERR_OK && r.ws == NULL)
+        e = ERR_NOT_FOUND;
+    if (e == ERR_OK && __atomic_load_n(&t->q->space_out, __ATOMIC_RELAXED))
+        e = ERR_NO_SPACE;
+    if (e != ERR_OK)
+        return e;
+    find_dead_letter(&r);
+    r.grant = mem_new(sizeof *r.grant);
+    partition_grant_init(r.grant);
+    e = receive_around(&r);
+    partition_grant_fini(r.grant);
+    mem_free(r.grant);
+    windows_bound(t->q);
+    if (e != ERR_OK)
+        return e;
+    *n = r.n;
+    if (r.n > 0)
+        STAT_ADD(t->q, received, r.n);
+    else
+        STAT_ADD(t->q, empty_receives, 1);
+    return ERR_OK;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Retention: TRIM for what has expired at the head of the log, and the release of segments that
+ * hold nothing wanted. Expired messages further on are hidden by the planner until they come to be
+ * the head. */
+#include "base/note.h"
+#include "queue/state.h"
+
+enum { TRIM_HEADERS_MAX = 1000, TRIM_READ_AHEAD_BYTES = 256 << 10 };
+
+/* The first number >= `number` that has not expired, looking at a bounded count of messages; and
+ * when that one was accepted (INT64_MIN: it was not looked at). */
+static enum err find_unexpired(struct queue_partition *p, uint64_t number, int64_t expired_ms,
+                               uint64_t *below, int64_t *accepted_ms)
+{
+    struct reader reader;
+    enum err e = ERR_OK;
+    reader_init(&reader);
+    *below = number;
+    *accepted_ms = INT64_MIN;
+    for (int i = 0; i < TRIM_HEADERS_MAX && number < plog_durable_number(p->log); i++, number++) {
+        struct record_message m;
+        e = reader_get(&reader, p->log, number, TRIM_READ_AHEAD_BYTES, &m);
+        if (e != ERR_OK && e != ERR_GONE)
+            break;
+        if (e == ERR_OK && m.accepted_ms > expired_ms) {
+            *accepted_ms = m.accepted_ms;
+            break;
+        }
+        e = ERR_OK;
+        *below = number + 1;
+    }
+    reader_fini(&reader);
+    return e;
+}
+
+bool retention_trim(struct queue_partition *p)
+{
+    int64_t retention_ms = queue_topic_config(p->topic)->retention_ms;
+    lock_take(&p->lk);
+    int64_t expired_ms = queue_now_ms(p->q) - retention_ms;
+    struct partition_group_info group;
+    uint64_t floor, below;
+    if (partition_group_find(p->state, GID_DEFAULT, &group))
+        floor = group.floor;
+    else
+        floor = partition_wanted_from(p->state);
+    bool nothing = floor >= plog_durable_number(p->log) ||
+                   (p->head_number == floor && p->head_accepted_ms != INT64_MIN &&
+                    p->head_accepted_ms > expired_ms);
+    lock_give(&p->lk);
+    if (nothing)
+        return false;
+    int64_t accepted_ms;
+    enum err e = find_unexpired(p, floor, expired_ms, &below, &accepted_ms);
+    if (e != ERR_OK)
+        return false;
+    lock_take(&p->lk);
+    p->head_number = below;
+    p->head_accepted_ms = accepted_ms;
+    bool trims = below > floor && partition_check_locked(p, 0) == ERR_OK;
+    if (trims) {
+        struct appending a;
+        append_begin_locked(&a, p, queue_now_ms(p->q));
+        append_put_locked(&a, &(struct record){.type = RECORD_TRIM, .trim = {below}});
+        append_end_locked(&a, false);
+    }
+    lock_give(&p->lk);
+    return trims && accepted_ms == INT64_MIN;
+}
+
+void retention_release(struct queue_partition *p)
+{
+    uint64_t offset = plog_snapshot_older(p->log);
+    if (offset == 0)
+        return;
+    lock_take(&p->lk);
+    uint64_t wanted = partition_wanted_from(p->state);
+    lock_give(&p->lk);
+    if (wanted == p->released_number && offset == p->released_offset)
+        return;
+    p->released_number = wanted;
+    p->released_offset = offset;
+    enum err e = plog_release(p->log, wanted, offset);
+    if (e != ERR_OK)
+        note(NOTE_WARNING, "queue", "topic %s, partition %u: segments could not be released: %s",
+             p->topic->name, (unsigned)p->index, err_text(e));
+}

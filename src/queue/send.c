@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Sending. */
+#include <string.h>
+
+#include "base/check.h"
+#include "queue/state.h"
+
+enum { RECORD_EXTRA_BYTES = 512 }; /* what a record adds to its body, attributes and ids, at most */
+
+/* One call's messages on their way. */
+struct sending {
+    struct queue_topic *t;
+    const struct topic_config *config;
+    const struct queue_message *messages;
+    struct queue_sent *sent;
+    enum err *errs;
+    size_t n;
+    uint32_t partition[QUEUE_BATCH_MAX];
+    struct record records[QUEUE_BATCH_MAX];
+    struct buf attributes[QUEUE_BATCH_MAX];
+};
+
+static void attributes_encode(const struct queue_message *m, struct buf *out)
+{
+    for (size_t i = 0; i < m->attributes_n; i++) {
+        const struct queue_attribute *a = &m->attributes[i];
+        struct record_attribute r = {
+            .name = a->name,
+            .data_type = a->data_type,
+            .kind = a->binary ? ATTRIBUTE_BINARY : ATTRIBUTE_TEXT,
+            .value = a->value,
+        };
+        record_attribute_put(out, &r);
+    }
+}
+
+/* Everything that does not depend on the partition's state or time, before any lock. */
+static void prepare(struct sending *s, size_t i)
+{
+    const struct queue_message *m = &s->messages[i];
+    struct record *r = &s->records[i];
+    attributes_encode(m, &s->attributes[i]);
+    memset(r, 0, sizeof *r);
+    r->type = RECORD_MESSAGE;
+    r->message = (struct record_message){
+        .body = m->body,
+        .attributes = buf_bytes(&s->attributes[i]),
+        .trace = m->trace,
+        .group_id = m->group_id,
+        .dedup_id = m->dedup_id,
+    };
+    memcpy(r->message.body_md5, m->body_md5, sizeof m->body_md5);
+    if (m->group_id.n > 0)
+        r->message.group_hash = secret_id_hash(s->t->q, BYTES_NONE, m->group_id);
+    if (m->dedup_id.n > 0)
+        r->message.dedup_hash = secret_id_hash(
+            s->t->q, s->config->dedup_per_group ? m->group_id : BYTES_NONE, m->dedup_id);
+}
+
+/* A random UUID, RFC 9562 version 4. */
+static struct uuid id_new_locked(struct queue_partition *p)
+{
+    struct uuid id;
+    rng_fill(&p->rng, id.at, sizeof id.at);
+    id.at[6] = (uint8_t)((id.at[6] & 0x0f) | 0x40);
+    id.at[8] = (uint8_t)((id.at[8] & 0x3f) | 0x80);
+    return id;
+}
+
+static enum err send_one_locked(struct sending *s, size_t i, struct appending *a,
+                                const struct partition_view *view)
+{
+    struct queue_partition *p = a->p;
+    struct record_message *m = &s->records[i].message;
+    int64_t delay_ms = s->messages[i].delay_ms;
+    m->delay_is_default = delay_ms < 0;
+    if (delay_ms < 0)
+        delay_ms = s->config->delay_ms;
+    m->accepted_ms = view->now_ms;
+    m->sent_wall_ms = view->now_wall_ms;
+    m->due_ms = view->now_ms + delay_ms;
+    m->dedup_until_ms = m->dedup_id.n > 0 ? view->now_ms + DEDUP_MS : 0;
+    struct queue_sent *sent = &s->sent[i];
+    struct partition_duplicate first;
+    enum err e = partition_plan_send(p->state, view, m, &first);
+    if (e == ERR_DUPLICATE) {
+        *sent =
+            (struct queue_sent){.partition = p->index, .number = first.number, .duplicate = true};
+        memcpy(sent->id, first.id.at, sizeof sent->id);
+        return ERR_OK;
+    }
+    if (e != ERR_OK)
+        return e;
+    m->id = id_new_locked(p);
+    *sent = (struct queue_sent){.partition = p->index, .number = partition_next_number(p->state)};
+    memcpy(sent->id, m->id.at, sizeof sent->id);
+    append_put_locked(a, &s->records[i]);
+    return ERR_OK;
+}
+
+static size_t bytes_to(const struct sending *s, uint32_t partition)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->partition[i] == partition)
+            bytes += s->messages[i].body.n + s->attributes[i].n + RECORD_EXTRA_BYTES;
+    return bytes;
+}
+
+/* All messages for one partition, in order, as one batch. Refusals wait for commit as well: what
+ * they saw may not be committed yet. */
+static void send_to(struct sending *s, uint32_t partition, struct queue_wait *w)
+{
+    struct queue_partition *p = &s->t->partitions[partition];
+    lock_take(&p->lk);
+    enum err e = partition_check_locked(p, bytes_to(s, partition));
+    if (e != ERR_OK) {
+        lock_give(&p->lk);
+        for (size_t i = 0; i < s->n; i++)
+            if (s->partition[i] == partition)
+                s->errs[i] = e;
+        return;
+    }
+    struct partition_view view = partition_view_locked(p, s->config);
+    struct appending a;
+    append_begin_locked(&a, p, view.now_ms);
+    size_t sent_n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->partition[i] != partition)
+            continue;
+        s->errs[i] = send_one_locked(s, i, &a, &view);
+        sent_n += s->errs[i] == ERR_OK && !s->sent[i].duplicate;
+    }
+    append_end_locked(&a, true);
+    wait_mark_locked(w, p);
+    lock_give(&p->lk);
+    STAT_ADD(s->t->q, sent, sent_n);
+}
+
+/* A whole call goes to one partition, so that it is one batch; the next call to the next. */
+static uint32_t partition_in_turn(struct queue_topic *t)
+{
+    for (uint32_t tries = 0; tries < t->partitions_n; tries++) {
+        uint32_t i = __atomic_fetch_add(&t->send_turn, 1, __ATOMIC_RELAXED) % t->partitions_n;
+        if (!t->partitions[i].closed)
+            return i;
+    }
+    return 0;
+}
+
+static uint32_t partition_of(const struct queue_topic *t, const struct id_hash *hash)
+{
+    return (uint32_t)(le_load_u64(hash->at + 8) % t->partitions_n);
+}
+
+static void choose(struct sending *s)
+{
+    uint32_t turn = s->t->fifo ? 0 : partition_in_turn(s->t);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct record_message *m = &s->records[i].message;
+        if (s->t->fifo)
+            s->partition[i] = partition_of(s->t, &m->group_hash);
+        else if (m->dedup_id.n > 0)
+            s->partition[i] = partition_of(s->t, &m->dedup_hash);
+        else
+            s->partition[i] = turn;
+    }
+}
+
+void queue_send(struct queue_topic *t, const struct queue_message *messages, size_t n,
+                struct queue_sent *sent, enum err *errs, struct queue_wait *w)
+{
+    CHECK(n >= 1 && n <= QUEUE_BATCH_MAX);
+    struct sending s = {.t = t,
+                        .config = queue_topic_config(t),
+                        .messages = messages,
+                        .sent = sent,
+                        .errs = errs,
+                        .n = n};
+    enum err e = topic_check(t);
+    if (e == ERR_OK && __atomic_load_n(&t->q->space_low, __ATOMIC_RELAXED))
+        e = ERR_NO_SPACE;
+    if (e != ERR_OK) {
+        for (size_t i = 0; i < n; i++)
+            errs[i] = e;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        prepare(&s, i);
+    choose(&s);
+    for (size_t i = 0; i < n; i++) {
+        bool done = false;
+        for (size_t k = 0; k < i && !done; k++)
+            done = s.partition[k] == s.partition[i];
+        if (!done)
+            send_to(&s, s.partition[i], w);
+    }
+    for (size_t i = 0; i < n; i++)
+        buf_fini(&s.attributes[i]);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Snapshots and recovery: the state is a fold of the log, so it is found again as the newest
+ * snapshot and what follows it. While serving, a snapshot is folded a second time from the one
+ * before, in bounded memory and without the partition's lock; a clean stop saves the live state.
+ * Equal states give equal bytes, so both are the same. */
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "queue/state.h"
+
+enum {
+    FOLD_READ_AHEAD_BYTES = 1 << 20,
+    FOLD_RECORDS_AT_A_TIME = 2000, /* between two looks at the alarms */
+    SNAPSHOT_LOG_RATIO = 8,
+    RECORD_HEAD_BYTES = 4, /* what a record takes beside its payload, roughly */
+};
+
+/* Folds [offset, end) of p's log. */
+static enum err fold(struct queue_partition *p, struct partition *state, uint64_t offset,
+                     uint64_t end, bool serving, uint64_t *bytes)
+{
+    struct plog_cursor cursor;
+    *bytes = 0;
+    if (offset == end)
+        return ERR_OK;
+    enum err e = plog_cursor_at_offset(p->log, offset, FOLD_READ_AHEAD_BYTES, &cursor);
+    if (e != ERR_OK)
+        return e == ERR_GONE || e == ERR_NOT_FOUND ? ERR_CORRUPT : e;
+    for (uint64_t i = 0; e == ERR_OK && offset < end; i++) {
+        struct plog_entry entry;
+        struct record record;
+        e = plog_cursor_next(&cursor, &entry);
+        if (e == ERR_OK && entry.offset != offset)
+            e = ERR_CORRUPT;
+        if (e == ERR_OK)
+            e = record_decode(entry.type, entry.payload, &record);
+        if (e != ERR_OK)
+            break;
+        partition_apply(state, &record);
+        *bytes += entry.payload.n + RECORD_HEAD_BYTES;
+        offset++;
+        if (serving && i % FOLD_RECORDS_AT_A_TIME == 0)
+            house_ring(p->q);
+    }
+    plog_cursor_close(&cursor);
+    return e == ERR_NOT_FOUND ? ERR_CORRUPT : e;
+}
+
+/* The state of the newest snapshot, or an empty one. */
+static enum err load_newest(struct queue_partition *p, struct partition **state, uint64_t *offset,
+                            uint64_t *bytes)
+{
+    struct buf saved = BUF_EMPTY;
+    *offset = *bytes = 0;
+    enum err e = plog_snapshot_read(p->log, &saved, offset);
+    if (e == ERR_OK) {
+        *bytes = saved.n;
+        e = partition_load(buf_bytes(&saved), state);
+    } else if (e == ERR_NOT_FOUND) {
+        *state = partition_new();
+        e = ERR_OK;
+    }
+    buf_fini(&saved);
+    return e;
+}
+
+enum err snapshot_fold(struct queue_partition *p, struct buf *out, uint64_t *offset)
+{
+    struct partition *state = NULL;
+    uint64_t from, bytes, end = plog_durable(p->log);
+    enum err e = load_newest(p, &state, &from, &bytes);
+    if (e == ERR_OK && from > end)
+        e = ERR_CORRUPT;
+    if (e == ERR_OK)
+        e = fold(p, state, from, end, true, &bytes);
+    if (e == ERR_OK) {
+        partition_save(state, out);
+        *offset = end;
+    }
+    partition_free(state);
+    return e;
+}
+
+static void note_failure(const struct queue_partition *p, enum err e)
+{
+    note(NOTE_WARNING, "queue", "topic %s, partition %u: no snapshot: %s", p->topic->name,
+         (unsigned)p->index, err_text(e));
+}
+
+static bool is_due_locked(const struct queue_partition *p)
+{
+    uint64_t enough = SNAPSHOT_LOG_RATIO * p->snapshot_bytes;
+    if (enough < p->q->snapshot_log_bytes)
+        enough = p->q->snapshot_log_bytes;
+    return p->log_bytes >= enough;
+}
+
+void snapshot_if_due(struct queue_partition *p)
+{
+    lock_take(&p->lk);
+    bool due = is_due_locked(p);
+    uint64_t log_bytes = p->log_bytes;
+    lock_give(&p->lk);
+    if (!due)
+        return;
+    struct buf state = BUF_EMPTY;
+    uint64_t offset;
+    enum err e = snapshot_fold(p, &state, &offset);
+    if (e == ERR_OK)
+        e = plog_snapshot_write(p->log, offset, buf_bytes(&state));
+    lock_take(&p->lk);
+    /* After a failure the next attempt waits for as much log again. */
+    p->log_bytes -= log_bytes;
+    if (e == ERR_OK)
+        p->snapshot_bytes = state.n;
+    lock_give(&p->lk);
+    if (e != ERR_OK)
+        note_failure(p, e);
+    buf_fini(&state);
+}
+
+void snapshot_at_stop(struct queue_partition *p)
+{
+    if (p->closed || p->log_bytes == 0 || plog_failed(p->q->plog))
+        return;
+    uint64_t offset = plog_durable(p->log);
+    CHECK(offset == plog_end(p->log));
+    struct buf state = BUF_EMPTY;
+    partition_save(p->state, &state);
+    enum err e = plog_snapshot_write(p->log, offset, buf_bytes(&state));
+    if (e != ERR_OK)
+        note_failure(p, e);
+    buf_fini(&state);
+}
+
+void snapshot_recover(struct queue_partition *p)
+{
+    struct partition *state = NULL;
+    uint64_t from, end = plog_durable(p->log);
+    enum err e = load_newest(p, &state, &from, &p->snapshot_bytes);
+    if (e == ERR_OK)
+        e = from <= end ? fold(p, state, from, end, false, &p->log_bytes) : ERR_CORRUPT;
+    if (e == ERR_OK && partition_next_number(state) != plog_end_number(p->log))
+        e = ERR_CORRUPT;
+    if (e != ERR_OK) {
+        partition_free(state);
+        const char *where;
+        partition_close(p, plog_log_damaged(p->log, &where) ? where : err_text(e));
+        return;
+    }
+    partition_free(p->state);
+    p->state = state;
+    move_recover(p);
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is inside a queue, a topic and a partition. For this room's files only.
+ *
+ * Locks, in the order in which they may be taken:
+ *   queue.topics_lk     the registry of topics, the list of dropped ones
+ *   partition.lk        one partition: its log's end, state, windows, marks. Never two at a time
+ *   waiters.lk          long polls of one topic and group
+ *   queue.house_lk      alarms and the housekeeper's sleep
+ *   jobs.lk, committer.lk   leaves of the two other threads
+ *
+ * Who may hold a topic: everybody who has a reference (topic_lend, queue_topic_find). The registry
+ * has one itself. A dropped topic leaves the registry at once; when the last reference is gone, the
+ * housekeeper removes its logs, and its memory lives on until queue_close or for a minute, because
+ * the runner of a round may still be about to tell its partitions of their durable end. */
+#ifndef QUEUE_STATE_H
+#define QUEUE_STATE_H
+
+#include <uthash.h>
+
+#include "base/digest.h"
+#include "base/heap.h"
+#include "base/lock.h"
+#include "catalog/catalog.h"
+#include "partition/partition.h"
+#include "plog/plog.h"
+#include "queue/queue.h"
+
+enum {
+    GID_DEFAULT = 1, /* of the group "default", the only one there is yet */
+    GENERATION_FIRST = 1,
+    DEDUP_MS = 5 * 60 * 1000,             /* SQS: from the first accepted send */
+    LEASE_TOTAL_MS = 12 * 60 * 60 * 1000, /* SQS: no message is invisible for longer */
+    BODIES_BYTES_MAX = 1 << 20,           /* of one receive, beyond its first message */
+    TOPICS_MAX = 100000,
+};
+
+/* A place in a log behind MOVE records: all moves below seq_end lie below offset. */
+struct move_place {
+    uint64_t seq_end;
+    uint64_t offset;
+};
+
+struct queue_partition {
+    /* set at birth */
+    struct queue *q;
+    struct queue_topic *topic;
+    uint32_t index;
+    struct plog_log *log; /* NULL when it is missing; not used when closed */
+    bool closed;
+    char where[160];
+
+    struct lock lk;
+    /* guarded by lk */
+    struct partition *state;
+    struct rng rng;                              /* message ids */
+    bool epoch_written;                          /* the EPOCH record of this life is in the log */
+    struct queue_mark *marks_first, *marks_last; /* offsets rise */
+    struct partition_window *window;             /* of group default; NULL: given up */
+    uint64_t log_bytes;                          /* appended since the newest snapshot */
+    uint64_t snapshot_bytes;                     /* size of the newest snapshot */
+    uint64_t head_number;                        /* retention: the oldest wanted message ... */
+    int64_t head_accepted_ms; /* ... and when it was accepted; INT64_MIN: not known */
+
+    struct move_place moves_newest, moves_watched; /* offset 0: none */
+    uint64_t moves_committed_end;                  /* MOVEs below this seq are committed */
+
+    /* the housekeeper's own */
+    uint64_t released_number, released_offset; /* of the last release */
+
+    /* atomic */
+    bool moves_open;      /* MOVE records that are committed may need driving */
+    size_t window_bytes;  /* as counted in queue.windows_bytes */
+    uint64_t window_used; /* queue.windows_tick when last used */
+};
+
+/* Long polls of one topic and group, oldest first. */
+struct queue_waiters {
+    struct queue_topic *topic; /* set at birth */
+    uint32_t gid;
+    struct lock lk;
+    /* guarded by lk */
+    struct queue_poll *first, *last;
+    unsigned woken_n;
+    uint64_t events;           /* rises when something became deliverable */
+    struct lock_signal called; /* some wake() has returned */
+    unsigned n;                /* written under lk, read atomically without it */
+    struct heap_node alarm;    /* in queue.alarms; guarded by house_lk */
+};
+
+/* What a topic's catalogue entry said at one time. Never changes; replaced ones live on until
+ * nobody but the registry holds the topic. */
+struct topic_settings {
+    struct topic_settings *retired_next;
+    int64_t rev; /* of the catalogue's entry */
+    struct topic_config config;
+};
+
+struct queue_topic {
+    /* set at birth */
+    struct queue *q;
+    struct uuid id;
+    char name[TOPIC_NAME_MAX + 1];
+    bool fifo;
+    uint32_t partitions_n;
+    struct queue_partition *partitions;
+    struct queue_waiters waiters;
+
+    struct topic_settings *settings; /* atomic */
+    struct topic_settings *retired;  /* guarded by topics_lk */
+    unsigned refs;                   /* atomic; rises from zero never */
+    bool dropped;                    /* atomic */
+    uint32_t send_turn;              /* atomic */
+    uint32_t receive_turn;           /* atomic */
+    UT_hash_handle by_name;          /* guarded by topics_lk, as the rest */
+    UT_hash_handle by_id;
+    struct queue_topic *dropped_next;
+    int64_t freed_at_ms; /* when its logs were removed */
+};
+
+struct job_list {
+    struct lock lk;
+    struct lock_signal changed;
+    struct queue_job *first, *last;
+    size_t n;
+};
+
+struct committer {
+    struct lock lk;
+    struct lock_signal changed;
+    bool now;      /* a round is asked for at once */
+    int64_t at_ms; /* or by then; INT64_MAX: not */
+};
+
+struct queue {
+    /* set at birth */
+    const struct disk *disk;
+    const struct clock *clock;
+    struct plog *plog;
+    struct catalog *catalog;
+    uint64_t epoch;
+    struct digest_hmac receipt_key, receipt_key_previous;
+    struct digest_hmac id_key; /* of message-group and dedup ids; never changes */
+    uint64_t snapshot_log_bytes;
+    uint64_t in_flight_max;
+    int64_t time_base_ms; /* partition time = this + boot_ms; atomic */
+
+    struct lock topics_lk;
+    /* guarded by topics_lk */
+    struct queue_topic *topics_by_name, *topics_by_id;
+    struct queue_topic *dropped; /* nobody holds them: logs to be removed */
+    struct queue_topic *freed;   /* logs are removed */
+    struct rng rng;
+
+    struct lock house_lk;
+    /* guarded by house_lk */
+    struct heap alarms; /* of waiters, by partition time */
+    struct lock_signal house_changed;
+    bool house_called;
+    int64_t house_sleeps_until_ms;
+
+    /* the housekeeper's own */
+    int64_t house_next_ms;
+    bool failure_told;
+
+    struct job_list jobs;
+    struct committer committer;
+    bool threads; /* atomic: they run */
+    bool stop;    /* atomic */
+    pthread_t thread_house, thread_committer, thread_jobs;
+
+    /* atomic */
+    bool marks_wait; /* somebody waits, perhaps for what was appended without a waiter */
+    bool moves_open;
+    bool space_low, space_out;
+    size_t windows_bytes;
+    uint64_t windows_tick;
+    struct queue_stats stats;
+};
+
+#define STAT_ADD(q, field, n) __atomic_fetch_add(&(q)->stats.field, (n), __ATOMIC_RELAXED)
+
+/* ---- time.c ---- */
+
+/* Partition time of the first moment of this life, from the newest stamp that is on disk. */
+void time_start(struct queue *q, const struct plog_stamp *last);
+struct plog_stamp time_stamp(void *queue); /* for plog_options */
+
+/* ---- secret.c ---- */
+
+/* Reads or makes the key of id hashes, which outlives a change of the receipt secret: message
+ * groups must keep their hash. */
+enum err secret_start(struct queue *q, const uint8_t fresh[32]) MUST_USE;
+/* Never all zeros. `scope` may be empty. */
+struct id_hash secret_id_hash(const struct queue *q, struct bytes scope, struct bytes id);
+
+/* ---- topic.c ---- */
+
+/* A topic with its partitions, not yet in the registry; one reference, the caller's. Takes
+ * `config`. */
+struct queue_topic *topic_new(struct queue *q, struct topic_config *config, int64_t rev);
+void topic_free(struct queue_topic *t);
+/* Into the registry, which takes over the caller's reference. */
+void topic_register(struct queue_topic *t);
+/* Out of the registry; its reference is given back. */
+void topic_unregister(struct queue_topic *t);
+void topic_lend(struct queue_topic *t);
+/* For those who come without a reference: false when nobody else has one any more. */
+bool topic_try_lend(struct queue_topic *t);
+/* ERR_NOT_FOUND. With a reference. */
+enum err topic_find_by_id(struct queue *q, const struct uuid *id,
+                          struct queue_topic **out) MUST_USE;
+const struct topic_settings *topic_settings_now(const struct queue_topic *t);
+/* Takes `config`. */
+void topic_settings_swap(struct queue_topic *t, struct topic_config *config, int64_t rev);
+/* All ready topics, each with a reference; given back with topics_give_back. */
+struct queue_topic **topics_lend(struct queue *q, size_t *n);
+void topics_give_back(struct queue_topic **topics, size_t n);
+/* NULL: no such group. */
+struct queue_waiters *topic_waiters(struct queue_topic *t, struct bytes group);
+/* ERR_OK when verbs may run on t. */
+enum err topic_check(const struct queue_topic *t) MUST_USE;
+
+/* ---- partition.c: plan, append, apply ---- */
+
+/* What may be known beside the state; under the lock. */
+struct partition_view partition_view_locked(struct queue_partition *p,
+                                            const struct topic_config *config);
+/* ERR_CLOSED, ERR_FAILED, ERR_BUSY. */
+enum err partition_check_locked(struct queue_partition *p, size_t bytes) MUST_USE;
+
+/* If anybody polls: the housekeeper's alarm rings no later than p's next lease end or due time. */
+void partition_alarm_locked(struct queue_partition *p, const struct partition_view *view);
+
+/* One verb's records, in one batch: begin, put (each is encoded and folded at once), end. */
+struct appending {
+    struct queue_partition *p;
+    struct plog_batch *batch; /* NULL until something is put */
+    bool moves;
+    uint64_t move_seq; /* of the last MOVE */
+    int64_t now_ms;
+};
+void append_begin_locked(struct appending *a, struct queue_partition *p, int64_t now_ms);
+void append_put_locked(struct appending *a, const struct record *r);
+/* True when something was appended. */
+bool append_end_locked(struct appending *a, bool waited);
+
+void partition_init(struct queue_partition *p, struct queue_topic *t, uint32_t index);
+void partition_fini(struct queue_partition *p);
+/* The log belongs to p from now on. */
+void partition_attach(struct queue_partition *p, struct plog_log *log);
+void partition_close(struct queue_partition *p, const char *where);
+
+/* ---- wait.c ---- */
+
+/* Marks that may be needed beyond QUEUE_BATCH_MAX. Before the first mark. */
+void wait_reserve(struct queue_wait *w, size_t marks);
+/* w waits until everything that is in p's log now is durable. */
+void wait_mark_locked(struct queue_wait *w, struct queue_partition *p);
+void wait_on_durable(void *queue, void *partition); /* for plog_options */
+/* Blocks until all partitions of t have committed what they hold now. No lock held. */
+enum err wait_for_topic(struct queue_topic *t) MUST_USE;
+
+/* ---- window.c ---- */
+
+struct partition_window *window_locked(struct queue_partition *p);
+/* Reads headers from `number` on into p's window, as a planner that said ERR_NEED wants. */
+enum err window_fill(struct queue_partition *p, uint64_t number) MUST_USE;
+/* The window may have grown: counts it. */
+void window_count_locked(struct queue_partition *p);
+/* Gives up windows until all fit into their bound. No lock held. */
+void windows_bound(struct queue *q);
+
+/* ---- read.c ---- */
+
+/* A message read back; its record lies in `copy` or lends from the cursor. */
+struct reader {
+    struct plog_cursor cursor;
+    bool open;
+    uint64_t next; /* number at or behind the cursor */
+};
+void reader_init(struct reader *r);
+void reader_fini(struct reader *r);
+/* The message with this number; lent until the next call. ERR_GONE, ERR_NOT_FOUND, ERR_CORRUPT,
+ * ERR_IO. Numbers that rise one by one are read on from where the last one was. */
+enum err reader_get(struct reader *r, struct plog_log *log, uint64_t number, size_t read_ahead,
+                    struct record_message *out) MUST_USE;
+
+/* ---- receipt.c ---- */
+
+struct receipt {
+    struct uuid topic;
+    uint32_t partition;
+    struct partition_receipt lease;
+};
+void receipt_write(const struct queue *q, const struct receipt *r,
+                   char out[QUEUE_RECEIPT_TEXT_MAX + 1]);
+/* ERR_INVALID: no receipt that this broker wrote. */
+enum err receipt_read(const struct queue *q, struct bytes text, struct receipt *out) MUST_USE;
+
+/* ---- poll.c ---- */
+
+void waiters_init(struct queue_waiters *ws, struct queue_topic *t, uint32_t gid);
+void waiters_fini(struct queue_waiters *ws);
+/* Something may be deliverable: wakes as many as there is work for. No lock held. */
+void waiters_kick(struct queue_waiters *ws);
+/* All, so that they see that the topic or the data directory is gone. */
+void waiters_wake_all(struct queue_waiters *ws);
+/* The alarm is set to the next lease end or due time, if anybody waits. */
+void waiters_alarm(struct queue_waiters *ws);
+
+/* ---- housekeeper.c ---- */
+
+void house_init(struct queue *q);
+void house_fini(struct queue *q);
+/* The alarm of ws rings at `at_ms` at the latest. May be called under a partition's lock. */
+void house_alarm(struct queue *q, struct queue_waiters *ws, int64_t at_ms);
+void house_alarm_drop(struct queue *q, struct queue_waiters *ws);
+/* The housekeeper has work now. */
+void house_call(struct queue *q);
+void house_run(struct queue *q); /* its thread */
+/* Long work of the housekeeper calls this now and then. */
+void house_ring(struct queue *q);
+
+/* ---- retention.c ---- */
+
+/* One bounded step: true when there may be more to trim. */
+bool retention_trim(struct queue_partition *p);
+void retention_release(struct queue_partition *p);
+
+/* ---- move.c ---- */
+
+/* The housekeeper's: drives all committed open moves of p as far as they go. Blocks. */
+void move_drive(struct queue_partition *p);
+/* A MOVE with this seq was appended and the log ends behind it. */
+void move_appended_locked(struct queue_partition *p, uint64_t seq);
+/* True when more MOVEs are committed than at the last call. */
+bool move_committed_locked(struct queue_partition *p);
+/* The housekeeper shall drive p's moves. */
+void move_call(struct queue_partition *p);
+/* At a start: all open moves are committed, and to be driven. */
+void move_recover(struct queue_partition *p);
+
+/* ---- snapshot.c ---- */
+
+/* The state as of the durable end, folded from the newest snapshot without p's lock. */
+enum err snapshot_fold(struct queue_partition *p, struct buf *state, uint64_t *offset) MUST_USE;
+void snapshot_if_due(struct queue_partition *p);
+/* Of the live state; nobody else runs. */
+void snapshot_at_stop(struct queue_partition *p);
+/* The state from the newest snapshot and what follows; closes the partition when that fails. */
+void snapshot_recover(struct queue_partition *p);
+
+/* ---- topic_change.c ---- */
+
+/* A topic that was being created when the process ended. */
+enum err topic_create_finish(struct queue_topic *t) MUST_USE;
+/* The logs and keys of a topic that nobody holds any more. */
+void topic_remove_rest(struct queue_topic *t);
+enum err topic_keys_drop(struct queue *q, const struct topic_config *config) MUST_USE;
+
+/* ---- commit.c ---- */
+
+void commit_init(struct queue *q);
+void commit_fini(struct queue *q);
+void commit_run(struct queue *q); /* the committer's thread */
+void jobs_init(struct queue *q);
+void jobs_fini(struct queue *q);
+void jobs_run(struct queue *q); /* the catalogue thread */
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Waiting for commit. A partition keeps a list of marks, offsets rising; when its durable end has
+ * moved, the marks below it leave the list under the partition's lock, and their requests are told
+ * after the lock is given back. */
+#include "base/check.h"
+#include "base/mem.h"
+#include "queue/state.h"
+
+void wait_reserve(struct queue_wait *w, size_t marks)
+{
+    CHECK(w->marks_n == 0);
+    if (marks > QUEUE_BATCH_MAX && w->more == NULL)
+        w->more = mem_new_array(marks, sizeof w->more[0]);
+}
+
+static struct queue_mark *next_mark(struct queue_wait *w)
+{
+    if (w->more != NULL)
+        return &w->more[w->marks_n++];
+    CHECK(w->marks_n < QUEUE_BATCH_MAX);
+    return &w->marks[w->marks_n++];
+}
+
+/* `left` counts the marks and, until queue_wait_start, one more, so that a request is never told
+ * before it asked. */
+void wait_mark_locked(struct queue_wait *w, struct queue_partition *p)
+{
+    lock_check_held(&p->lk);
+    uint64_t end = plog_end(p->log);
+    if (plog_durable(p->log) >= end)
+        return;
+    if (plog_failed(p->q->plog)) {
+        w->err = ERR_FAILED;
+        return;
+    }
+    if (w->marks_n == 0)
+        __atomic_store_n(&w->left, 1, __ATOMIC_RELAXED);
+    struct queue_mark *m = next_mark(w);
+    *m = (struct queue_mark){.wait = w, .partition = p, .offset = end};
+    __atomic_fetch_add(&w->left, 1, __ATOMIC_RELAXED);
+    if (p->marks_last == NULL)
+        p->marks_first = m;
+    else
+        p->marks_last->next = m;
+    p->marks_last = m;
+    __atomic_store_n(&p->q->marks_wait, true, __ATOMIC_RELEASE);
+}
+
+static bool release_one(struct queue_wait *w)
+{
+    if (__atomic_sub_fetch(&w->left, 1, __ATOMIC_ACQ_REL) > 0)
+        return false;
+    mem_free(w->more);
+    w->more = NULL;
+    return true;
+}
+
+bool queue_wait_start(struct queue_wait *w)
+{
+    if (w->marks_n == 0) {
+        mem_free(w->more);
+        w->more = NULL;
+        return false;
+    }
+    return !release_one(w);
+}
+
+static struct queue_mark *take_reached(struct queue_partition *p, bool failed)
+{
+    struct queue_mark *first = p->marks_first, **end = &p->marks_first;
+    uint64_t durable = plog_durable(p->log);
+    while (*end != NULL && (failed || (*end)->offset <= durable)) {
+        if ((*end)->offset > durable)
+            __atomic_store_n(&(*end)->wait->err, ERR_FAILED, __ATOMIC_RELAXED);
+        end = &(*end)->next;
+    }
+    if (end == &p->marks_first)
+        return NULL;
+    p->marks_first = *end;
+    *end = NULL;
+    if (p->marks_first == NULL)
+        p->marks_last = NULL;
+    return first;
+}
+
+void wait_on_durable(void *queue, void *partition)
+{
+    struct queue *q = queue;
+    struct queue_partition *p = partition;
+    if (p == NULL)
+        return;
+    bool failed = plog_failed(q->plog);
+    lock_take(&p->lk);
+    if (p->closed) {
+        lock_give(&p->lk);
+        return;
+    }
+    struct queue_mark *m = take_reached(p, failed);
+    bool moves = move_committed_locked(p);
+    lock_give(&p->lk);
+    while (m != NULL) {
+        struct queue_mark *next = m->next; /* m is gone once its request was told */
+        struct queue_wait *w = m->wait;
+        if (release_one(w))
+            w->ready(w);
+        m = next;
+    }
+    if (moves)
+        move_call(p);
+    else if (failed)
+        house_call(q);
+    waiters_kick(&p->topic->waiters);
+}
+
+/* ---- blocking, for jobs ---- */
+
+struct blocked {
+    struct queue_wait w;
+    struct lock lk;
+    struct lock_signal done_signal;
+    bool done;
+};
+
+static void blocked_ready(struct queue_wait *w)
+{
+    struct blocked *b = CONTAINER_OF(w, struct blocked, w);
+    lock_take(&b->lk);
+    b->done = true;
+    lock_signal_all(&b->done_signal);
+    lock_give(&b->lk);
+}
+
+enum err wait_for_topic(struct queue_topic *t)
+{
+    struct blocked b = {.w = {.ready = blocked_ready}};
+    lock_init(&b.lk, LOCK_RANK_MAILBOX);
+    lock_signal_init(&b.done_signal);
+    wait_reserve(&b.w, t->partitions_n);
+    for (uint32_t i = 0; i < t->partitions_n; i++) {
+        struct queue_partition *p = &t->partitions[i];
+        if (p->closed)
+            continue;
+        lock_take(&p->lk);
+        wait_mark_locked(&b.w, p);
+        lock_give(&p->lk);
+    }
+    if (queue_wait_start(&b.w)) {
+        queue_commit_all(t->q);
+        lock_take(&b.lk);
+        while (!b.done)
+            lock_signal_wait(&b.done_signal, &b.lk, -1);
+        lock_give(&b.lk);
+    }
+    lock_signal_fini(&b.done_signal);
+    lock_fini(&b.lk);
+    return b.w.err;
+}

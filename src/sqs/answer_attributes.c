@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/* GetQueueAttributes, SetQueueAttributes. */
+#include <string.h>
+
+#include "base/check.h"
+#include "sqs/attribute.h"
+#include "sqs/call.h"
+
+/* ---- GetQueueAttributes ---- */
+
+static bool choose(struct sqs_call *c, bool wanted[SQS_ATTRIBUTES_N])
+{
+    const struct sqs_texts *names = &c->request.attribute_names;
+    for (size_t i = 0; i < names->n; i++) {
+        if (bytes_equal(names->at[i], BYTES_OF("All"))) {
+            for (size_t id = 0; id < SQS_ATTRIBUTES_N; id++)
+                wanted[id] = true;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < names->n; i++) {
+        enum sqs_attribute_id id = sqs_attribute_find(names->at[i]);
+        if (id == SQS_ATTRIBUTES_N)
+            return sqs_fault_set(&c->fault, SQS_FAULT_INVALID_ATTRIBUTE_NAME,
+                                 "Unknown Attribute %.*s.", SQS_SHOW(names->at[i]));
+        wanted[id] = true;
+    }
+    return true;
+}
+
+static void put_attributes(struct sqs_call *c, struct json_writer *w,
+                           const bool wanted[SQS_ATTRIBUTES_N],
+                           const struct queue_counters *counters)
+{
+    struct buf value = BUF_EMPTY;
+    bool any = false;
+    for (unsigned i = 0; i < SQS_ATTRIBUTES_N; i++) {
+        enum sqs_attribute_id id = (enum sqs_attribute_id)i;
+        buf_clear(&value);
+        if (!wanted[i] || !sqs_attribute_show(id, c->config, counters, &c->place, &value))
+            continue;
+        if (!any) {
+            json_put_key(w, "Attributes");
+            json_begin_object(w);
+            any = true;
+        }
+        json_put_key(w, sqs_attribute_name(id));
+        json_put_string(w, buf_bytes(&value));
+    }
+    if (any)
+        json_end_object(w);
+    buf_fini(&value);
+}
+
+void sqs_answer_GetQueueAttributes(struct sqs_call *c)
+{
+    bool wanted[SQS_ATTRIBUTES_N] = {false};
+    struct queue_counters counters;
+    if (!choose(c, wanted)) {
+        sqs_reply_fault(c);
+        return;
+    }
+    enum err e = queue_count(c->topic, BYTES_NONE, &counters);
+    if (e != ERR_OK) {
+        sqs_reply_err(c, e);
+        return;
+    }
+    struct buf body = BUF_EMPTY;
+    struct json_writer w = json_writer_to(&body);
+    json_begin_object(&w);
+    put_attributes(c, &w, wanted, &counters);
+    json_end_object(&w);
+    json_writer_done(&w);
+    sqs_reply_json(c, &body);
+}
+
+/* ---- SetQueueAttributes ---- */
+
+bool sqs_redrive_check(struct sqs_call *c, const struct sqs_redrive *r, struct bytes source,
+                       bool fifo)
+{
+    struct queue_topic *target;
+    if (queue_topic_find(c->front->queue, r->target, &target) != ERR_OK)
+        return sqs_redrive_refuse(r, "Dead letter target does not exist.", &c->fault);
+    const struct topic_config *config = queue_topic_config(target);
+    bool fine = true;
+    if (config->fifo != fifo)
+        fine = sqs_redrive_refuse(r, "Dead-letter queue must be same type of queue as the source.",
+                                  &c->fault);
+    else if (!sqs_allow_source(topic_attribute_get(config, "RedriveAllowPolicy"), source))
+        fine = sqs_redrive_refuse(
+            r, "The dead-letter target's RedriveAllowPolicy does not allow this queue as a source.",
+            &c->fault);
+    queue_topic_give_back(target);
+    return fine;
+}
+
+static enum err change(void *arg, struct topic_config *settings)
+{
+    struct sqs_call *c = arg;
+    return sqs_settings_apply(c->state, settings, &c->fault) ? ERR_OK : ERR_INVALID;
+}
+
+static void set_work(struct sqs_call *c)
+{
+    const struct sqs_settings *s = c->state;
+    if (s->redrive.receives_max > 0 &&
+        !sqs_redrive_check(c, &s->redrive, bytes_of_text(c->config->name), c->config->fifo))
+        return;
+    enum err e = queue_topic_change(c->topic, change, c);
+    if (e != ERR_OK && c->fault.code == SQS_FAULT_NONE)
+        (void)sqs_fault_of_err(&c->fault, e);
+}
+
+static void reply_fault_or_empty(struct sqs_call *c)
+{
+    if (c->fault.code != SQS_FAULT_NONE)
+        sqs_reply_fault(c);
+    else
+        sqs_reply_empty(c);
+}
+
+void sqs_answer_SetQueueAttributes(struct sqs_call *c)
+{
+    struct sqs_settings *s = arena_zeros(c->arena, sizeof *s);
+    c->state = s;
+    if (c->request.attributes.n == 0) {
+        sqs_fault_set(&c->fault, SQS_FAULT_MISSING_PARAMETER,
+                      "The request must contain the parameter Attribute.Name.");
+        sqs_reply_fault(c);
+        return;
+    }
+    if (!sqs_settings_read(&c->request.attributes, c->config->fifo, false, &c->place, c->arena, s,
+                           &c->fault))
+        sqs_reply_fault(c);
+    else
+        sqs_call_run(c, set_work, reply_fault_or_empty);
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+/* CreateQueue, DeleteQueue, GetQueueUrl, ListQueues, PurgeQueue. */
+#include <string.h>
+
+#include "base/check.h"
+#include "base/codec.h"
+#include "sqs/attribute.h"
+#include "sqs/call.h"
+#include "sqs/name.h"
+
+enum { LIST_MAX = 1000 };
+
+static void reply_url(struct sqs_call *c, struct bytes name)
+{
+    struct buf body = BUF_EMPTY;
+    struct json_writer w = json_writer_to(&body);
+    json_begin_object(&w);
+    json_put_key(&w, "QueueUrl");
+    sqs_put_queue_url(c, &w, name);
+    json_end_object(&w);
+    json_writer_done(&w);
+    sqs_reply_json(c, &body);
+}
+
+static int64_t now_ms(const struct sqs_call *c)
+{
+    return clock_boot_ms(c->front->clock);
+}
+
+static bool cooling(struct sqs_call *c, struct sqs_cooldown *cooldown, struct bytes name)
+{
+    return c->front->strict_cooldowns && sqs_cooldown_holds(cooldown, name, now_ms(c));
+}
+
+static void reply_fault_or_url(struct sqs_call *c)
+{
+    if (c->fault.code != SQS_FAULT_NONE)
+        sqs_reply_fault(c);
+    else
+        reply_url(c, c->request.queue_name);
+}
+
+/* ---- CreateQueue ---- */
+
+struct create {
+    bool fifo;
+    struct sqs_settings settings;
+};
+
+static bool check_name(struct sqs_call *c, struct create *create)
+{
+    struct bytes name = c->request.queue_name;
+    create->fifo = sqs_settings_fifo(&c->request.attributes);
+    if (name.n == 0)
+        return sqs_fault_set(&c->fault, SQS_FAULT_INVALID_PARAMETER_VALUE,
+                             "Queue name cannot be empty");
+    if (create->fifo || sqs_name_is_fifo(name)) {
+        if (create->fifo && sqs_name_valid(name, true))
+            return true;
+        return sqs_fault_set(&c->fault, SQS_FAULT_INVALID_PARAMETER_VALUE,
+                             "The name of a FIFO queue can only include alphanumeric characters, "
+                             "hyphens, or underscores, must end with .fifo suffix and be 1 to 80 "
+                             "in length");
+    }
+    if (!sqs_name_valid(name, false))
+        return sqs_fault_set(&c->fault, SQS_FAULT_INVALID_PARAMETER_VALUE,
+                             "Can only include alphanumeric characters, hyphens, or underscores. "
+                             "1 to 80 in length");
+    return true;
+}
+
+/* The name is taken: equal in what was given is a success, as if it had been made now. */
+static bool compare(struct sqs_call *c, const struct create *create)
+{
+    enum sqs_attribute_id other =
+        sqs_settings_differ(&create->settings, queue_topic_config(c->topic), &c->place);
+    if (other == SQS_ATTRIBUTES_N)
+        return true;
+    return sqs_fault_set(&c->fault, SQS_FAULT_QUEUE_NAME_EXISTS,
+                         "A queue already exists with the same name and a different value for "
+                         "attribute %s",
+                         sqs_attribute_name(other));
+}
+
+static char *text_of(struct sqs_call *c, struct bytes b)
+{
+    return (char *)(uintptr_t)arena_copy(c->arena, b).at;
+}
+
+static bool fill_in(struct sqs_call *c, const struct create *create, struct topic_config *want)
+{
+    struct bytes name = c->request.queue_name;
+    const struct sqs_pairs *tags = &c->request.tags;
+    memcpy(want->name, name.at, name.n);
+    want->name[name.n] = 0;
+    want->fifo = create->fifo;
+    if (!sqs_settings_apply(&create->settings, want, &c->fault))
+        return false;
+    if (tags->n == 0)
+        return true;
+    /* Lent for the call: the core copies what it keeps, and these are taken out again below. */
+    want->tags = arena_zeros(c->arena, tags->n * sizeof *want->tags);
+    want->tags_n = tags->n;
+    for (size_t i = 0; i < tags->n; i++) {
+        want->tags[i].name = text_of(c, tags->at[i].name);
+        want->tags[i].value = text_of(c, tags->at[i].value);
+    }
+    return true;
+}
+
+static enum err make(struct sqs_call *c, const struct create *create)
+{
+    struct topic_config want;
+    enum err e = ERR_OK;
+    topic_config_init(&want);
+    if (fill_in(c, create, &want))
+        e = queue_topic_create(c->front->queue, &want, &c->topic);
+    want.tags = NULL;
+    want.tags_n = 0;
+    topic_config_fini(&want);
+    return e;
+}
+
+/* Jobs run one after the other, so between the look and the making nobody else makes it. */
+static void create_work(struct sqs_call *c)
+{
+    const struct create *create = c->state;
+    struct bytes name = c->request.queue_name;
+    enum err e = queue_topic_find(c->front->queue, name, &c->topic);
+    if (e == ERR_OK) {
+        (void)compare(c, create);
+        return;
+    }
+    if (e != ERR_NOT_FOUND) {
+        (void)sqs_fault_of_err(&c->fault, e);
+        return;
+    }
+    if (cooling(c, &c->front->deleted, name)) {
+        sqs_fault_set(&c->fault, SQS_FAULT_QUEUE_DELETED_RECENTLY,
+                      "You must wait 60 seconds after deleting a queue before you can create "
+                      "another with the same name.");
+        return;
+    }
+    if (create->settings.redrive.receives_max > 0 &&
+        !sqs_redrive_check(c, &create->settings.redrive, name, create->fifo))
+        return;
+    e = make(c, create);
+    if (e == ERR_EXISTS) /* taken, but not ready: it is being made or deleted */
+        e = ERR_BUSY;
+    if (e != ERR_OK)
+        (void)sqs_fault_of_err(&c->fault, e);
+}
+
+void sqs_answer_CreateQueue(struct sqs_call *c)
+{
+    struct create *create = arena_zeros(c->arena, sizeof *create);
+    c->state = create;
+    if (!check_name(c, create) ||
+        !sqs_settings_read(&c->request.attributes, create->fifo, true, &c->place, c->arena,
+                           &create->settings, &c->fault) ||
+        !sqs_tags_check(&c->request.tags, c->request.queue_name, &c->fault))
+        sqs_reply_fault(c);
+    else
+        sqs_call_run(c, create_work, reply_fault_or_url);
+}
+
+/* ---- DeleteQueue ---- */
+
+static void reply_fault_or_empty(struct sqs_call *c)
+{
+    if (c->fault.code != SQS_FAULT_NONE)
+        sqs_reply_fault(c);
+    else
+        sqs_reply_empty(c);
+}
+
+static void delete_work(struct sqs_call *c)
+{
+    struct bytes name = sqs_name_of_url(c->request.queue_url);
+    enum err e = queue_topic_delete(c->topic);
+    if (e != ERR_OK) {
+        (void)sqs_fault_of_err(&c->fault, e);
+        return;
+    }
+    sqs_cooldown_forget(&c->front->purged, name);
+    if (c->front->strict_cooldowns)
+        sqs_cooldown_note(&c->front->deleted, name, now_ms(c));
+}
+
+void sqs_answer_DeleteQueue(struct sqs_call *c)
+{
+    sqs_call_run(c, delete_work, reply_fault_or_empty);
+}
+
+/* ---- PurgeQueue ---- */
+
+static void purged(struct sqs_call *c)
+{
+    if (c->fault.code != SQS_FAULT_NONE)
+        sqs_reply_fault(c);
+    else
+        sqs_call_commit(c, sqs_reply_empty);
+}
+
+/* A job, though purging needs no file, because the cooldowns belong to that thread. */
+static void purge_work(struct sqs_call *c)
+{
+    struct bytes name = sqs_name_of_url(c->request.queue_url);
+    if (cooling(c, &c->front->purged, name)) {
+        sqs_fault_set(&c->fault, SQS_FAULT_PURGE_QUEUE_IN_PROGRESS,
+                      "Only one PurgeQueue operation on %.*s is allowed every 60 seconds.",
+                      SQS_SHOW(name));
+        return;
+    }
+    enum err e = queue_purge(c->topic, &c->wait);
+    if (e != ERR_OK)
+        (void)sqs_fault_of_err(&c->fault, e);
+    else if (c->front->strict_cooldowns)
+        sqs_cooldown_note(&c->front->purged, name, now_ms(c));
+}
+
+void sqs_answer_PurgeQueue(struct sqs_call *c)
+{
+    sqs_call_run(c, purge_work, purged);
+}
+
+/* ---- GetQueueUrl ---- */
+
+void sqs_answer_GetQueueUrl(struct sqs_call *c)
+{
+    struct bytes name = c->request.queue_name;
+    if (name.n == 0) {
+        sqs_fault_set(&c->fault, SQS_FAULT_INVALID_PARAMETER_VALUE,
+                      "Value for parameter QueueName is invalid. Reason: Must specify a queue "
+                      "name.");
+        sqs_reply_fault(c);
+        return;
+    }
+    enum err e = ERR_NOT_FOUND;
+    if (sqs_name_valid(name, sqs_name_is_fifo(name)))
+        e = queue_topic_find(c->front->queue, name, &c->topic);
+    if (e != ERR_OK)
+        sqs_reply_err(c, e);
+    else
+        reply_url(c, name);
+}
+
+/* ---- ListQueues ---- */
+
+struct list {
+    struct sqs_call *call;
+    struct json_writer *w;
+    size_t n, max;
+    char next[SQS_NAME_MAX + 1]; /* the first name that is left out; "" when none is */
+};
+
+static bool list_one(void *arg, struct queue_topic *t)
+{
+    struct list *list = arg;
+    const struct topic_config *config = queue_topic_config(t);
+    struct bytes name = bytes_of_text(config->name);
+    if (list->n == list->max) {
+        memcpy(list->next, config->name, name.n + 1);
+        return false;
+    }
+    if (list->n++ == 0) {
+        json_put_key(list->w, "QueueUrls");
+        json_begin_array(list->w);
+    }
+    sqs_put_queue_url(list->call, list->w, name);
+    return true;
+}
+
+/* The token is the next name in base64, which is why it goes with any prefix of that name. */
+static bool read_token(struct sqs_call *c, struct bytes *from)
+{
+    struct bytes token = c->request.next_token, name;
+    *from = BYTES_NONE;
+    if (token.n == 0)
+        return true;
+    if (token.n > 200 || codec_base64_decode(token, c->arena, &name) != ERR_OK ||
+        !sqs_name_valid(name, sqs_name_is_fifo(name)) || !bytes_start_with(name, c->request.prefix))
+        return sqs_fault_set(&c->fault, SQS_FAULT_INVALID_PARAMETER_VALUE,
+                             "Invalid or expired next token.");
+    *from = name;
+    return true;
+}
+
+void sqs_answer_ListQueues(struct sqs_call *c)
+{
+    const struct sqs_integer *max = &c->request.max_results;
+    struct bytes from;
+    if (!sqs_check_ranges(c->action, &c->request, &c->fault) || !read_token(c, &from)) {
+        sqs_reply_fault(c);
+        return;
+    }
+    struct buf body = BUF_EMPTY;
+    struct json_writer w = json_writer_to(&body);
+    struct list list = {.call = c, .w = &w, .max = max->given ? (size_t)max->value : LIST_MAX};
+    json_begin_object(&w);
+    queue_topics_each(c->front->queue, c->request.prefix, from, list_one, &list);
+    if (list.n > 0)
+        json_end_array(&w);
+    if (list.next[0] != 0 && max->given) {
+        json_put_key(&w, "NextToken");
+        json_put_base64(&w, bytes_of_text(list.next));
+    }
+    json_end_object(&w);
+    json_writer_done(&w);
+    sqs_reply_json(c, &body);
+}

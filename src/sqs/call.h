@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One request on its way through the room: decoded, checked, perhaps waiting for a commit, a job or
+ * a message, then answered once. It lives in the request's arena. */
+#ifndef SQS_CALL_H
+#define SQS_CALL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json_write.h"
+#include "http/http.h"
+#include "queue/queue.h"
+#include "sqs/action.h"
+#include "sqs/redrive.h"
+#include "sqs/sqs.h"
+
+struct sqs_call;
+typedef void sqs_step(struct sqs_call *c);
+
+struct sqs_call {
+    struct sqs *front;
+    struct http_request *http;
+    struct arena *arena;
+    const struct sqs_action *action;
+    struct sqs_place place; /* region of the signature, and the account */
+    struct sqs_request request;
+    struct sqs_fault fault;    /* code SQS_FAULT_NONE: none so far */
+    struct queue_topic *topic; /* a reference, given back when the request is finished; or NULL */
+    const struct topic_config *config;
+    struct queue_wait
+        wait;             /* a verb may link it into the queue: sqs_call_commit comes after each */
+    atomic_bool woken;    /* the commit or the job that is waited for has come */
+    sqs_step *next;       /* what goes on then */
+    struct queue_job job; /* at most one a call */
+    sqs_step *work;       /* what the job does, on the catalogue thread */
+    void *state;          /* of the handler */
+    sqs_step *cleanup;    /* called when the request is finished, whatever came of it; or NULL */
+    /* Leases in the answer, which end at once if it can't be written. */
+    const struct queue_received *leased;
+    size_t leased_n;
+};
+
+/* Handlers, one an action: the request is decoded, required members are there, the queue is found
+ * (c->topic) where the action needs one. Each replies, or sees to it that something later does. */
+#define ACTION(name, queue) void sqs_answer_##name(struct sqs_call *c);
+#include "actions.def"
+
+/* Goes on with `next` once everything in c->wait is committed: at once, or later on the same loop.
+ * `next` is not called when that failed: the call is answered with a fault. */
+void sqs_call_commit(struct sqs_call *c, sqs_step *next);
+/* Runs `work` on the catalogue thread, then `next` on the loop. */
+void sqs_call_run(struct sqs_call *c, sqs_step *work, sqs_step *next);
+
+/* On the catalogue thread: whether the queue `source` may name this dead-letter target: it exists,
+ * is of the same type, and its RedriveAllowPolicy lets it. False: c->fault. */
+bool sqs_redrive_check(struct sqs_call *c, const struct sqs_redrive *r, struct bytes source,
+                       bool fifo) MUST_USE;
+
+/* Answers, each once a call. */
+void sqs_reply_fault(struct sqs_call *c); /* c->fault */
+void sqs_reply_err(struct sqs_call *c, enum err e);
+void sqs_reply_empty(struct sqs_call *c);
+/* Takes what `body` holds. */
+void sqs_reply_json(struct sqs_call *c, struct buf *body);
+
+/* The URL of a queue as this client may reach it. */
+void sqs_put_queue_url(struct sqs_call *c, struct json_writer *w, struct bytes name);
+
+/* Failed: [{Id, Code, Message, SenderFault}], without a key when there is none. */
+struct sqs_failed {
+    struct bytes id;
+    enum sqs_fault_code code; /* SQS_FAULT_NONE: this entry did not fail */
+    struct bytes text;
+};
+void sqs_put_failed(struct json_writer *w, const struct sqs_failed *failed, size_t n);
+
+#endif

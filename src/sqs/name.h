@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names of queues, and the URLs and ARNs they travel in. Everything here is pure. */
+#ifndef SQS_NAME_H
+#define SQS_NAME_H
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+
+enum { SQS_NAME_MAX = 80, SQS_ENTRY_ID_MAX = 80, SQS_ID_MAX = 128 };
+
+/* 1 to 80 of A-Z a-z 0-9 _ - ; a FIFO queue's ends in ".fifo", which counts. */
+bool sqs_name_valid(struct bytes name, bool fifo);
+bool sqs_name_is_fifo(struct bytes name); /* ends in ".fifo" */
+
+/* The queue's name in a QueueUrl: its last segment, whatever host, port and account stand before;
+ * a bare name is taken as well. n = 0: none. */
+struct bytes sqs_name_of_url(struct bytes url);
+
+/* Id of a batch entry: 1 to 80 of A-Z a-z 0-9 _ - . */
+bool sqs_entry_id_valid(struct bytes id);
+/* Message-group, deduplication and attempt ids: 1 to 128 visible ASCII characters. */
+bool sqs_id_valid(struct bytes id);
+
+struct sqs_arn {
+    struct bytes partition, service, region, account, name;
+};
+/* arn:partition:service:region:account:name, none empty. */
+bool sqs_arn_parse(struct bytes arn, struct sqs_arn *out);
+
+/* The region in an Authorization header's credential scope, or n = 0. */
+struct bytes sqs_region_of_authorization(struct bytes header);
+
+#endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The way in: which protocol, which action, which queue; and the waits that handlers share. */
+#include "sqs/sqs.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/check.h"
+#include "sqs/call.h"
+#include "sqs/decode.h"
+#include "sqs/name.h"
+
+static sqs_step *const handlers[SQS_ACTIONS_N] = {
+#define ACTION(name, queue) [SQS_##name] = sqs_answer_##name,
+#include "actions.def"
+};
+
+enum protocol { PROTOCOL_JSON, PROTOCOL_QUERY, PROTOCOL_UNKNOWN };
+
+static bool starts_with_type(struct bytes header, const char *type)
+{
+    size_t n = strlen(type);
+    const char *at = header.at;
+    return header.n >= n && strncasecmp(at, type, n) == 0 &&
+           (header.n == n || at[n] == ';' || at[n] == ' ' || at[n] == '.' || at[n] == '-');
+}
+
+/* The content type decides before X-Amz-Target: proxies and old clients add headers, but only a
+ * client of that protocol names its body's form. */
+static enum protocol protocol_of(const struct http_request *r)
+{
+    struct bytes type = http_header(r, "Content-Type");
+    if (http_method_of(r) != HTTP_POST)
+        return PROTOCOL_QUERY;
+    if (starts_with_type(type, "application/x-amz-json"))
+        return PROTOCOL_JSON;
+    if (starts_with_type(type, "application/x-www-form-urlencoded"))
+        return PROTOCOL_QUERY;
+    return http_header(r, "X-Amz-Target").n > 0 ? PROTOCOL_JSON : PROTOCOL_UNKNOWN;
+}
+
+/* The query protocol reads XML, also its faults. */
+static void refuse_query(struct http_request *r)
+{
+    static const char text[] =
+        "The Query protocol is not supported by this release. Use a client that speaks the AWS "
+        "JSON protocol (Content-Type application/x-amz-json-1.0).";
+    const struct sqs_fault_row *row = sqs_fault_row(SQS_FAULT_UNSUPPORTED_OPERATION);
+    const struct http_answer_header headers[] = {
+        {"x-amzn-RequestId", http_request_id(r)},
+        {"Content-Type", "text/xml"},
+    };
+    struct buf body = BUF_EMPTY;
+    buf_put_format(&body,
+                   "<?xml version=\"1.0\"?><ErrorResponse "
+                   "xmlns=\"http://queue.amazonaws.com/doc/2012-11-05/\"><Error><Type>Sender"
+                   "</Type><Code>%s</Code><Message>%s</Message><Detail/></Error>"
+                   "<RequestId>%s</RequestId></ErrorResponse>",
+                   row->code, text, http_request_id(r));
+    http_reply(r, row->status, headers, 2, &body);
+    buf_fini(&body);
+}
+
+/* Called once, whatever became of the request: here, and only here, the topic is given back. */
+static void on_finish(void *self, bool written)
+{
+    struct sqs_call *c = self;
+    if (c->cleanup != NULL)
+        c->cleanup(c);
+    if (!written && c->leased_n > 0)
+        queue_give_back(c->topic, c->leased, c->leased_n);
+    if (c->topic != NULL)
+        queue_topic_give_back(c->topic);
+}
+
+static struct sqs_call *call_new(struct sqs *front, struct http_request *r)
+{
+    struct sqs_call *c = arena_zeros(http_arena(r), sizeof *c);
+    c->front = front;
+    c->http = r;
+    c->arena = http_arena(r);
+    c->fault.arena = c->arena;
+    c->place.account = bytes_of_text(front->account != NULL ? front->account : "000000000000");
+    c->place.region = sqs_region_of_authorization(http_header(r, "Authorization"));
+    if (c->place.region.n == 0)
+        c->place.region = bytes_of_text(front->region != NULL ? front->region : "us-east-1");
+    return c;
+}
+
+static bool find_action(struct sqs_call *c)
+{
+    struct bytes target = http_header(c->http, "X-Amz-Target"), prefix = BYTES_OF("AmazonSQS.");
+    if (!bytes_start_with(target, prefix))
+        return sqs_fault_set(&c->fault, SQS_FAULT_UNKNOWN_OPERATION,
+                             "The header X-Amz-Target must name an action, such as "
+                             "AmazonSQS.SendMessage.");
+    target = (struct bytes){(const char *)target.at + prefix.n, target.n - prefix.n};
+    return sqs_action_find(target, &c->action, &c->fault);
+}
+
+static bool find_queue(struct sqs_call *c)
+{
+    if (!c->action->needs_queue)
+        return true;
+    struct bytes name = sqs_name_of_url(c->request.queue_url);
+    enum err e = ERR_NOT_FOUND;
+    if (sqs_name_valid(name, sqs_name_is_fifo(name)))
+        e = queue_topic_find(c->front->queue, name, &c->topic);
+    if (e != ERR_OK)
+        return sqs_fault_of_err(&c->fault, e);
+    c->config = queue_topic_config(c->topic);
+    return true;
+}
+
+static void handle(void *self, struct http_request *r)
+{
+    enum protocol protocol = protocol_of(r);
+    if (protocol == PROTOCOL_QUERY) {
+        refuse_query(r);
+        return;
+    }
+    struct sqs_call *c = call_new(self, r);
+    http_on_finish(r, on_finish, c);
+    /* The order of these checks is AWS's: which of several faults a client sees depends on it. */
+    if (find_action(c) &&
+        sqs_decode_json(c->action, http_body(r), c->arena, &c->request, &c->fault) &&
+        sqs_check_required(c->action, &c->request, &c->fault) && find_queue(c))
+        handlers[c->action->id](c);
+    else
+        sqs_reply_fault(c);
+}
+
+/* A wake may belong to an earlier wait of the same request, so each wait asks its own flag. */
+static void on_wake(void *self, struct http_request *r)
+{
+    struct sqs_call *c = self;
+    if (!atomic_load_explicit(&c->woken, memory_order_acquire))
+        http_park(r, on_wake, c, 0, false);
+    else if (c->wait.err != ERR_OK)
+        sqs_reply_err(c, c->wait.err);
+    else
+        c->next(c);
+}
+
+/* The request may be finished and freed as soon as the flag is up and the wake is posted. */
+static void wake(struct sqs_call *c)
+{
+    struct http_request *r = c->http;
+    atomic_store_explicit(&c->woken, true, memory_order_release);
+    http_wake(r);
+}
+
+static void on_committed(struct queue_wait *w)
+{
+    wake(CONTAINER_OF(w, struct sqs_call, wait));
+}
+
+void sqs_call_commit(struct sqs_call *c, sqs_step *next)
+{
+    c->next = next;
+    c->wait.ready = on_committed;
+    atomic_store_explicit(&c->woken, false, memory_order_relaxed);
+    if (queue_wait_start(&c->wait))
+        http_park(c->http, on_wake, c, 0, false);
+    else if (c->wait.err != ERR_OK)
+        sqs_reply_err(c, c->wait.err);
+    else
+        next(c);
+}
+
+static void on_job(struct queue_job *job)
+{
+    struct sqs_call *c = CONTAINER_OF(job, struct sqs_call, job);
+    c->work(c);
+    wake(c);
+}
+
+void sqs_call_run(struct sqs_call *c, sqs_step *work, sqs_step *next)
+{
+    c->next = next;
+    c->work = work;
+    c->job.run = on_job;
+    atomic_store_explicit(&c->woken, false, memory_order_relaxed);
+    enum err e = queue_run(c->front->queue, &c->job);
+    if (e != ERR_OK)
+        sqs_reply_err(c, e);
+    else
+        http_park(c->http, on_wake, c, 0, false);
+}
+
+size_t sqs_routes(struct sqs *s, struct http_route *out)
+{
+    out[0] = (struct http_route){HTTP_POST, "*", handle, s};
+    out[1] = (struct http_route){HTTP_GET, "*", handle, s};
+    return SQS_ROUTES_MAX;
+}
+
+void sqs_fini(struct sqs *s)
+{
+    sqs_cooldown_fini(&s->deleted);
+    sqs_cooldown_fini(&s->purged);
+}

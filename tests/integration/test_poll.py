@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Receivers that go away: nobody loses a message by another's hanging up."""
+import json
+import os
+import socket
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from leaselog import Server, in_thread, run_tests, test, wait_until
+
+
+def poller(port, queue="q", wait=20, visibility=600):
+    """A raw receiver that has sent its long poll and has not read the answer."""
+    body = json.dumps({"QueueUrl": queue, "WaitTimeSeconds": wait, "VisibilityTimeout": visibility}).encode()
+    s = socket.create_connection(("127.0.0.1", port), timeout=30)
+    s.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-amz-json-1.0\r\n"
+              b"X-Amz-Target: AmazonSQS.ReceiveMessage\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    return s
+
+
+def abort(s):
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close sends a reset
+    s.close()
+
+
+def polls(c):
+    return c.get("/v1")["stats"]["waiting_receivers"]
+
+
+def gone_receiver_costs_nothing(leave):
+    with Server() as s:
+        c = s.client()
+        c.call("CreateQueue", QueueName="q")
+        first = poller(s.port)
+        wait_until(lambda: polls(c) == 1, "the first poll waits")
+        second = in_thread(lambda: s.client().call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=20))
+        wait_until(lambda: polls(c) == 2, "the second poll waits")
+        leave(first)
+        c.call("SendMessage", QueueUrl="q", MessageBody="precious")
+        got = second.result()
+        assert [m["Body"] for m in got.get("Messages", [])] == ["precious"], got
+        count = c.call("GetQueueAttributes", QueueUrl="q", AttributeNames=["All"])["Attributes"]
+        assert count["ApproximateNumberOfMessagesNotVisible"] == "1", count
+
+
+@test
+def a_receiver_that_aborts_its_long_poll_costs_nobody_a_message():
+    gone_receiver_costs_nothing(abort)
+
+
+@test
+def a_receiver_that_closes_its_long_poll_costs_nobody_a_message():
+    gone_receiver_costs_nothing(lambda s: s.close())
+
+
+@test
+def a_receiver_that_half_closes_its_long_poll_costs_nobody_a_message():
+    gone_receiver_costs_nothing(lambda s: s.shutdown(socket.SHUT_WR))
+
+
+@test
+def a_hundred_aborted_polls_in_a_row_cost_nobody_a_message():
+    with Server() as s:
+        c = s.client()
+        c.call("CreateQueue", QueueName="q")
+        for _ in range(100):
+            abort(poller(s.port))
+        c.call("SendMessage", QueueUrl="q", MessageBody="precious")
+        got = c.call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=20)
+        assert [m["Body"] for m in got.get("Messages", [])] == ["precious"], got
+
+
+@test
+def a_long_poll_is_answered_by_a_send_by_a_lease_end_and_by_a_due_time():
+    with Server() as s:
+        c = s.client()
+        c.call("CreateQueue", QueueName="q")
+        for prepare in (
+            lambda: c.call("SendMessage", QueueUrl="q", MessageBody="x", DelaySeconds=1),
+            lambda: c.call("ReceiveMessage", QueueUrl="q", VisibilityTimeout=1),
+        ):
+            prepare()
+            got = s.client().call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=20, VisibilityTimeout=0)
+            assert got["Messages"][0]["Body"] == "x"
+        c.call("PurgeQueue", QueueUrl="q")
+        waiting = in_thread(lambda: s.client().call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=20))
+        wait_until(lambda: polls(c) == 1, "the poll waits")
+        c.call("SendMessage", QueueUrl="q", MessageBody="y")
+        assert waiting.result()["Messages"][0]["Body"] == "y"
+
+
+@test
+def an_empty_long_poll_is_answered_empty_at_its_end():
+    with Server() as s:
+        c = s.client()
+        c.call("CreateQueue", QueueName="q")
+        assert c.call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=1) == {}
+
+
+run_tests(globals())

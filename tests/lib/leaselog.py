@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the real server on a free port of loopback, and speaks SQS JSON to it. Standard library only."""
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+BINARY = os.environ.get("LEASELOG", os.path.join(os.environ.get("builddir", "."), "leaselog"))
+WAIT_S = 30
+
+
+class Refused(Exception):
+    """The server answered with a fault."""
+
+    def __init__(self, status, body, headers):
+        super().__init__(f"{status} {body[:300]!r}")
+        self.status, self.body, self.headers = status, body, headers
+        self.code = (headers.get("x-amzn-query-error") or "").split(";")[0]
+
+
+class Client:
+    """One kept-alive connection."""
+
+    def __init__(self, port, timeout=WAIT_S):
+        self.conn = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+
+    def raw(self, method, path, body=None, headers=None):
+        self.conn.request(method, path, body, headers or {})
+        answer = self.conn.getresponse()
+        return answer.status, answer.read(), answer.headers
+
+    def call(self, action, **members):
+        body = json.dumps(members).encode()
+        headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "AmazonSQS." + action}
+        status, got, answered = self.raw("POST", "/", body, headers)
+        if status != 200:
+            raise Refused(status, got, answered)
+        return json.loads(got) if got else {}
+
+    def get(self, path):
+        status, got, headers = self.raw("GET", path)
+        if status != 200:
+            raise Refused(status, got, headers)
+        return json.loads(got)
+
+    def counts(self, queue):
+        got = self.call("GetQueueAttributes", QueueUrl=queue, AttributeNames=["All"])["Attributes"]
+        return tuple(int(got["ApproximateNumberOfMessages" + k]) for k in ("", "NotVisible", "Delayed"))
+
+    def close(self):
+        self.conn.close()
+
+
+class Server:
+    """`with Server() as s:` serves from a temporary folder; s.kill() and s.start() again keep the data."""
+
+    def __init__(self, *options, data=None, prefix=()):
+        self.options, self.prefix = options, list(prefix)
+        self.folder = tempfile.mkdtemp(prefix="leaselog-test-")
+        self.data = data or os.path.join(self.folder, "data")
+        self.process = None
+
+    def start(self):
+        self.log = open(os.path.join(self.folder, "log"), "ab")
+        self.process = subprocess.Popen(
+            self.prefix + [BINARY, "serve", "--listen", "127.0.0.1:0", "--data-dir", self.data, *self.options],
+            stdout=subprocess.PIPE, stderr=self.log)
+        line = self.process.stdout.readline().decode()
+        if not line.startswith("http://"):
+            self.process.wait(WAIT_S)
+            raise RuntimeError(f"the server did not start (exit {self.process.returncode}): {self.notes()[-2000:]}")
+        self.url = line.strip()
+        self.port = int(self.url.rsplit(":", 1)[1])
+        return self
+
+    def notes(self):
+        with open(os.path.join(self.folder, "log"), errors="replace") as f:
+            return f.read()
+
+    def client(self, **kw):
+        return Client(self.port, **kw)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(WAIT_S)
+        self.process.stdout.close()
+
+    def stop(self):
+        """A clean stop; gives the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(60)
+        self.process.stdout.close()
+        return code
+
+    def rss_kib(self):
+        with open(f"/proc/{self.process.pid}/status") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        if self.process and self.process.poll() is None:
+            self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def wait_until(condition, what, timeout=WAIT_S):
+    """Polls a condition on the server's state; it must become true within the time."""
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {timeout} s: {what}")
+        time.sleep(0.01)
+
+
+def in_thread(f, *args):
+    """Runs f beside the test; .result() waits and gives its value or raises its exception."""
+    box = {}
+
+    def run():
+        try:
+            box["value"] = f(*args)
+        except BaseException as e:
+            box["error"] = e
+
+    t = threading.Thread(target=run, daemon=True)
+    t.start()
+
+    def result():
+        t.join(WAIT_S + 30)
+        assert not t.is_alive(), "still running"
+        if "error" in box:
+            raise box["error"]
+        return box["value"]
+
+    t.result = result
+    return t
+
+
+def run_tests(names):
+    """Runs every function of `names` (a module's globals) whose name begins with a test's verb."""
+    passed = failed = 0
+    only = sys.argv[1:]
+    for name, f in list(names.items()):
+        if not callable(f) or getattr(f, "is_test", False) is not True or (only and name not in only):
+            continue
+        try:
+            f()
+            print(f"ok - {name}", flush=True)
+            passed += 1
+        except BaseException as e:
+            import traceback
+            traceback.print_exc()
+            print(f"not ok - {name}: {e}", flush=True)
+            failed += 1
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+def test(f):
+    f.is_test = True
+    return f

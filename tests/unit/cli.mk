@@ -1,0 +1,6 @@
+# Tests of the room cli.
+TEST_RUNNERS += tests/unit/test_cli
+tests_unit_test_cli_SOURCES = tests/unit/test_cli.c
+tests_unit_test_cli_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cli_LDADD = libtestlib.a libcli.a libbase.a $(CHECK_LIBS) $(CURL_LIBS) \
+	$(JANSSON_LIBS) $(NETTLE_LIBS)

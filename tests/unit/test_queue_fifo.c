@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/* FIFO topics. */
+#include "queue_fixture.h"
+
+static void restart_if(int yes)
+{
+    if (!yes)
+        return;
+    queue_commit_all(bench.q);
+    bench_restart();
+}
+
+START_TEST(a_group_comes_in_order_and_blocks_while_one_is_in_flight)
+{
+    send_grouped("q.fifo", "a1", "a", "1");
+    send_grouped("q.fifo", "a2", "a", "2");
+    send_grouped("q.fifo", "b1", "b", "3");
+    restart_if(_i);
+    struct got first = receive_for("q.fifo", 1, 5000);
+    ck_assert_str_eq(bodies(&first), "a1");
+    restart_if(_i);
+    struct got g = receive_for("q.fifo", 10, 5000);
+    ck_assert_str_eq(bodies(&g), "b1");
+    ck_assert_counts("q.fifo", 1, 2, 0);
+    ck_assert_int_eq(delete_receipt("q.fifo", first.at[0].receipt), ERR_OK);
+    restart_if(_i);
+    g = receive_for("q.fifo", 10, 5000);
+    ck_assert_str_eq(bodies(&g), "a2");
+}
+END_TEST
+
+START_TEST(an_expired_group_starts_again_from_its_head)
+{
+    send_grouped("q.fifo", "a1", "a", "1");
+    send_grouped("q.fifo", "a2", "a", "2");
+    struct got g = receive_for("q.fifo", 10, 1000);
+    ck_assert_str_eq(bodies(&g), "a1 a2");
+    fake_clock_pass(&bench.clock, 1000);
+    ck_assert_int_eq(delete_receipt("q.fifo", g.at[0].receipt), ERR_LEASE_EXPIRED);
+    restart_if(_i);
+    g = receive_for("q.fifo", 10, 1000);
+    ck_assert_str_eq(bodies(&g), "a1 a2");
+}
+END_TEST
+
+START_TEST(a_fifo_receive_waits_for_its_leases)
+{
+    send_grouped("q.fifo", "a", "a", "1");
+    struct queue_topic *t = topic_of("q.fifo");
+    struct queue_received out[QUEUE_BATCH_MAX];
+    struct queue_receive r = {.max = 1, .visibility_ms = -1};
+    struct arena arena;
+    struct waiting w;
+    size_t n;
+    arena_init(&arena, NULL, 0);
+    waiting_init(&w);
+    ck_assert_int_eq(queue_receive(t, &r, &arena, out, &n, &w.w), ERR_OK);
+    ck_assert_uint_eq(n, 1);
+    ck_assert(queue_wait_start(&w.w));
+    queue_pass_end(bench.q);
+    ck_assert(w.told);
+    arena_fini(&arena);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+static void scope_per_group(struct topic_config *c)
+{
+    c->dedup_per_group = true;
+    c->partitions = 4;
+}
+
+START_TEST(the_scope_of_deduplication_is_the_queue_or_the_group)
+{
+    send_grouped("q.fifo", "x", "a", "id");
+    ck_assert(send_grouped("q.fifo", "x", "b", "id").duplicate);
+    queue_topic_give_back(topic_with("g.fifo", scope_per_group));
+    send_grouped("g.fifo", "x", "a", "id");
+    ck_assert(!send_grouped("g.fifo", "x", "b", "id").duplicate);
+    ck_assert(send_grouped("g.fifo", "x", "b", "id").duplicate);
+}
+END_TEST
+
+START_TEST(a_duplicate_waits_for_the_commit_of_the_first)
+{
+    struct queue_topic *t = topic_of("q.fifo");
+    struct queue_message m = {
+        .body = BYTES_OF("a"),
+        .delay_ms = -1,
+        .group_id = BYTES_OF("g"),
+        .dedup_id = BYTES_OF("1"),
+    };
+    struct queue_sent sent[2];
+    enum err e;
+    struct waiting first, second;
+    waiting_init(&first);
+    waiting_init(&second);
+    queue_send(t, &m, 1, &sent[0], &e, &first.w);
+    queue_send(t, &m, 1, &sent[1], &e, &second.w);
+    ck_assert_int_eq(e, ERR_OK);
+    ck_assert(sent[1].duplicate);
+    ck_assert(queue_wait_start(&first.w) && queue_wait_start(&second.w));
+    queue_pass_end(bench.q);
+    ck_assert(first.told && second.told);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+START_TEST(a_purge_forgets_the_duplicates)
+{
+    send_grouped("q.fifo", "x", "a", "id");
+    struct queue_topic *t = topic_of("q.fifo");
+    struct waiting w;
+    waiting_init(&w);
+    ck_assert_int_eq(queue_purge(t, &w.w), ERR_OK);
+    waiting_finish(&w);
+    ck_assert(!send_grouped("q.fifo", "x", "a", "id").duplicate);
+    ck_assert_counts("q.fifo", 1, 0, 0);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+START_TEST(a_group_stays_in_one_partition_over_restarts)
+{
+    queue_topic_give_back(topic_with("g.fifo", scope_per_group));
+    static const char *const groups[] = {"a", "b", "c", "d", "e", "f"};
+    uint32_t partition[6];
+    bool differ = false;
+    for (int i = 0; i < 6; i++) {
+        partition[i] = send_grouped("g.fifo", "x", groups[i], "1").partition;
+        differ = differ || partition[i] != partition[0];
+    }
+    ck_assert(differ);
+    bench_restart();
+    for (int i = 0; i < 6; i++)
+        ck_assert_uint_eq(send_grouped("g.fifo", "x", groups[i], "2").partition, partition[i]);
+}
+END_TEST
+
+TCase *tcase_fifo(void)
+{
+    TCase *t = tcase_create("fifo");
+    tcase_add_checked_fixture(t, bench_setup, bench_teardown);
+    tcase_add_loop_test(t, a_group_comes_in_order_and_blocks_while_one_is_in_flight, 0, 2);
+    tcase_add_loop_test(t, an_expired_group_starts_again_from_its_head, 0, 2);
+    tcase_add_test(t, a_fifo_receive_waits_for_its_leases);
+    tcase_add_test(t, the_scope_of_deduplication_is_the_queue_or_the_group);
+    tcase_add_test(t, a_duplicate_waits_for_the_commit_of_the_first);
+    tcase_add_test(t, a_purge_forgets_the_duplicates);
+    tcase_add_test(t, a_group_stays_in_one_partition_over_restarts);
+    return t;
+}

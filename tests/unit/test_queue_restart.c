@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a restart keeps, and what time it is afterwards. */
+#include <string.h>
+
+#include "base/rng.h"
+#include "queue_fixture.h"
+
+START_TEST(what_was_answered_survives_the_process_death)
+{
+    send_text("q", "a");
+    send_text("q", "b");
+    struct got g = receive("q", 1);
+    ck_assert_int_eq(delete_receipt("q", g.at[0].receipt), ERR_OK);
+    bench_restart();
+    ck_assert_counts("q", 1, 0, 0);
+    struct got left = receive("q", 10);
+    ck_assert_str_eq(bodies(&left), "b");
+    ck_assert_int_eq(delete_receipt("q", g.at[0].receipt), ERR_GONE);
+}
+END_TEST
+
+START_TEST(what_was_not_committed_is_not_there)
+{
+    struct queue_topic *t = topic_of("q");
+    struct queue_message m = {.body = BYTES_OF("a"), .delay_ms = -1};
+    struct queue_sent sent;
+    enum err e;
+    struct waiting w;
+    waiting_init(&w);
+    queue_send(t, &m, 1, &sent, &e, &w.w);
+    ck_assert(queue_wait_start(&w.w));
+    queue_topic_give_back(t);
+    bench_restart();
+    ck_assert(!w.told);
+    ck_assert_counts("q", 0, 0, 0);
+}
+END_TEST
+
+static void restart(int clean)
+{
+    queue_commit_all(bench.q);
+    if (clean) {
+        bench_stop();
+        bench_start();
+    } else {
+        bench_restart();
+    }
+}
+
+START_TEST(leases_delays_and_counts_survive_a_restart)
+{
+    send_text("q", "leased");
+    send_text("q", "free");
+    send_delayed("q", "later", 10000);
+    struct got g = receive_for("q", 1, 5000);
+    ck_assert_str_eq(bodies(&g), "leased");
+    fake_clock_pass(&bench.clock, 2000);
+    restart(_i);
+    ck_assert_counts("q", 1, 1, 1);
+    fake_clock_pass(&bench.clock, 2999);
+    g = receive_for("q", 10, 60000);
+    ck_assert_str_eq(bodies(&g), "free");
+    fake_clock_pass(&bench.clock, 1);
+    restart(_i);
+    g = receive_for("q", 10, 60000);
+    ck_assert_str_eq(bodies(&g), "leased");
+    ck_assert_uint_eq(g.at[0].receive_count, 2);
+    fake_clock_pass(&bench.clock, 5000);
+    g = receive_for("q", 10, 60000);
+    ck_assert_str_eq(bodies(&g), "later");
+}
+END_TEST
+
+START_TEST(duplicates_are_known_after_a_restart_for_five_minutes)
+{
+    struct queue_sent first = send_grouped("q.fifo", "a", "g", "id");
+    fake_clock_pass(&bench.clock, 299999);
+    restart(_i);
+    struct queue_sent again = send_grouped("q.fifo", "b", "g", "id");
+    ck_assert(again.duplicate);
+    ck_assert_uint_eq(again.number, first.number);
+    ck_assert_mem_eq(again.id, first.id, 16);
+    fake_clock_pass(&bench.clock, 1);
+    ck_assert(!send_grouped("q.fifo", "c", "g", "id").duplicate);
+    ck_assert_counts("q.fifo", 2, 0, 0);
+}
+END_TEST
+
+START_TEST(jumps_of_the_wall_clock_change_nothing)
+{
+    send_text("q", "a");
+    receive_for("q", 1, 5000);
+    queue_commit_all(bench.q);
+    bench.clock.wall_ms += 86400000;
+    ck_assert_uint_eq(receive("q", 1).n, 0);
+    restart(_i);
+    ck_assert_uint_eq(receive("q", 1).n, 0);
+    bench.clock.wall_ms -= 7 * 86400000ll;
+    restart(_i);
+    ck_assert_uint_eq(receive("q", 1).n, 0);
+    fake_clock_pass(&bench.clock, 5000);
+    ck_assert_uint_eq(receive("q", 1).n, 1);
+}
+END_TEST
+
+START_TEST(after_a_reboot_time_goes_on_by_the_wall_clock_but_never_back)
+{
+    send_text("q", "a");
+    int64_t before_ms = queue_now_ms(bench.q);
+    bench_die();
+    fake_clock_reboot(&bench.clock);
+    bench.clock.wall_ms += 3000;
+    bench_start();
+    ck_assert_int_eq(queue_now_ms(bench.q), before_ms + 3000);
+    send_text("q", "b");
+    bench_die();
+    fake_clock_reboot(&bench.clock);
+    bench.clock.wall_ms -= 1000000;
+    bench_start();
+    ck_assert_int_eq(queue_now_ms(bench.q), before_ms + 3000);
+}
+END_TEST
+
+START_TEST(an_old_receipt_never_matches_a_lease_of_another_life)
+{
+    send_grouped("q.fifo", "a", "g", "1");
+    struct got first = receive_for("q.fifo", 1, 1000);
+    fake_clock_pass(&bench.clock, 1000);
+    restart(_i);
+    struct got second = receive_for("q.fifo", 1, 1000);
+    ck_assert_uint_eq(second.n, 1);
+    ck_assert_int_eq(delete_receipt("q.fifo", first.at[0].receipt), ERR_STALE_RECEIPT);
+    ck_assert_int_eq(delete_receipt("q.fifo", second.at[0].receipt), ERR_OK);
+}
+END_TEST
+
+START_TEST(an_idle_start_writes_nothing)
+{
+    send_text("q", "a");
+    struct queue_topic *t = topic_of("q");
+    uint64_t end = plog_end(t->partitions[0].log);
+    queue_topic_give_back(t);
+    bench_restart();
+    bench_pass(5000);
+    t = topic_of("q");
+    ck_assert_uint_eq(plog_end(t->partitions[0].log), end);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+/* Some traffic of every kind. */
+static void random_traffic(struct rng *rng, const char *topic, int steps)
+{
+    struct got last = {0};
+    for (int i = 0; i < steps; i++) {
+        switch (rng_below(rng, 6)) {
+        case 0:
+            send_delayed(topic, "delayed", (int64_t)rng_below(rng, 3000));
+            break;
+        case 1:
+            last = receive_for(topic, 1 + rng_below(rng, 10), (int64_t)rng_below(rng, 2000));
+            break;
+        case 2:
+            if (last.n > 0)
+                delete_receipt(topic, last.at[rng_below(rng, last.n)].receipt);
+            break;
+        case 3:
+            if (last.n > 0)
+                extend_receipt(topic, last.at[rng_below(rng, last.n)].receipt,
+                               (int64_t)rng_below(rng, 3000));
+            break;
+        case 4:
+            bench_pass((int64_t)rng_below(rng, 800));
+            break;
+        default:
+            send_text(topic, "text");
+        }
+    }
+}
+
+static uint64_t state_hash(const char *topic)
+{
+    struct queue_topic *t = topic_of(topic);
+    uint64_t hash = partition_hash(t->partitions[0].state);
+    queue_topic_give_back(t);
+    return hash;
+}
+
+START_TEST(a_snapshot_folded_in_the_background_equals_the_live_state)
+{
+    struct rng rng = {.state = test_seed()};
+    for (int round = 0; round < 5; round++) {
+        random_traffic(&rng, "q", 60);
+        queue_commit_all(bench.q);
+        struct queue_topic *t = topic_of("q");
+        struct queue_partition *p = &t->partitions[0];
+        struct buf folded = BUF_EMPTY, live = BUF_EMPTY;
+        uint64_t offset;
+        ck_assert_int_eq(snapshot_fold(p, &folded, &offset), ERR_OK);
+        partition_save(p->state, &live);
+        ck_assert_uint_eq(offset, plog_durable(p->log));
+        ck_assert(bytes_equal(buf_bytes(&folded), buf_bytes(&live)));
+        if (round % 2 == 0)
+            ck_assert_int_eq(plog_snapshot_write(p->log, offset, buf_bytes(&folded)), ERR_OK);
+        buf_fini(&folded);
+        buf_fini(&live);
+        queue_topic_give_back(t);
+    }
+}
+END_TEST
+
+START_TEST(every_way_to_stop_leads_back_to_the_same_state)
+{
+    struct rng rng = {.state = test_seed()};
+    for (int round = 0; round < 6; round++) {
+        random_traffic(&rng, "q", 40);
+        queue_commit_all(bench.q);
+        uint64_t hash = state_hash("q");
+        restart(round % 2);
+        ck_assert_uint_eq(state_hash("q"), hash);
+    }
+}
+END_TEST
+
+START_TEST(snapshots_are_written_while_serving)
+{
+    bench_stop();
+    bench.options.snapshot_log_bytes = 2000;
+    bench_start();
+    for (int i = 0; i < 100; i++)
+        send_text("q", "a body of some twenty bytes");
+    bench_pass(2000);
+    struct queue_topic *t = topic_of("q");
+    ck_assert_uint_gt(plog_snapshot_newest(t->partitions[0].log), 0);
+    queue_topic_give_back(t);
+    uint64_t hash = state_hash("q");
+    bench_restart();
+    ck_assert_uint_eq(state_hash("q"), hash);
+    ck_assert_counts("q", 100, 0, 0);
+}
+END_TEST
+
+TCase *tcase_restart(void)
+{
+    TCase *t = tcase_create("restart");
+    tcase_add_checked_fixture(t, bench_setup, bench_teardown);
+    tcase_add_test(t, what_was_answered_survives_the_process_death);
+    tcase_add_test(t, what_was_not_committed_is_not_there);
+    tcase_add_loop_test(t, leases_delays_and_counts_survive_a_restart, 0, 2);
+    tcase_add_loop_test(t, duplicates_are_known_after_a_restart_for_five_minutes, 0, 2);
+    tcase_add_loop_test(t, jumps_of_the_wall_clock_change_nothing, 0, 2);
+    tcase_add_test(t, after_a_reboot_time_goes_on_by_the_wall_clock_but_never_back);
+    tcase_add_loop_test(t, an_old_receipt_never_matches_a_lease_of_another_life, 0, 2);
+    tcase_add_test(t, an_idle_start_writes_nothing);
+    tcase_add_test(t, a_snapshot_folded_in_the_background_equals_the_live_state);
+    tcase_add_test(t, every_way_to_stop_leads_back_to_the_same_state);
+    tcase_add_test(t, snapshots_are_written_while_serving);
+    return t;
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Send, receive, delete, change visibility, purge, give back. */
+#include <string.h>
+
+#include "queue_fixture.h"
+
+START_TEST(what_was_sent_is_received_with_all_that_belongs_to_it)
+{
+    struct queue_topic *t = topic_of("q");
+    struct queue_attribute attributes[] = {
+        {BYTES_OF("color"), BYTES_OF("String.x"), false, BYTES_OF("red")},
+        {BYTES_OF("raw"), BYTES_OF("Binary"), true, {"\0\1\2", 3}},
+    };
+    struct queue_message m = {
+        .body = BYTES_OF("hello"),
+        .body_md5 = {1, 2, 3},
+        .attributes = attributes,
+        .attributes_n = 2,
+        .trace = BYTES_OF("Root=1"),
+        .delay_ms = -1,
+        .group_id = BYTES_OF("tenant"),
+    };
+    struct queue_sent sent;
+    enum err e;
+    struct waiting w;
+    waiting_init(&w);
+    queue_send(t, &m, 1, &sent, &e, &w.w);
+    ck_assert_int_eq(e, ERR_OK);
+    waiting_finish(&w);
+    struct got g = receive("q", 10);
+    ck_assert_uint_eq(g.n, 1);
+    const struct queue_received *r = &g.at[0];
+    ck_assert(bytes_equal(r->body, m.body));
+    ck_assert_mem_eq(r->id, sent.id, 16);
+    ck_assert_mem_eq(r->body_md5, m.body_md5, 16);
+    ck_assert(bytes_equal(r->trace, m.trace));
+    ck_assert(bytes_equal(r->group_id, m.group_id));
+    ck_assert_uint_eq(r->attributes_n, 2);
+    ck_assert(bytes_equal(r->attributes[0].name, attributes[0].name));
+    ck_assert(bytes_equal(r->attributes[0].data_type, attributes[0].data_type));
+    ck_assert(!r->attributes[0].binary && r->attributes[1].binary);
+    ck_assert(bytes_equal(r->attributes[1].value, attributes[1].value));
+    ck_assert_uint_eq(r->receive_count, 1);
+    ck_assert_int_eq(r->sent_wall_ms, bench.clock.wall_ms);
+    ck_assert_int_eq(r->first_received_wall_ms, bench.clock.wall_ms);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+START_TEST(nothing_is_received_before_it_is_committed)
+{
+    struct queue_topic *t = topic_of("q");
+    struct queue_message m = {.body = BYTES_OF("a"), .delay_ms = -1};
+    struct queue_sent sent;
+    enum err e;
+    struct waiting w;
+    waiting_init(&w);
+    queue_send(t, &m, 1, &sent, &e, &w.w);
+    struct queue_received out[QUEUE_BATCH_MAX];
+    struct queue_receive r = {.max = 1, .visibility_ms = -1};
+    struct waiting none;
+    size_t n;
+    struct arena arena;
+    arena_init(&arena, NULL, 0);
+    waiting_init(&none);
+    ck_assert_int_eq(queue_receive(t, &r, &arena, out, &n, &none.w), ERR_OK);
+    ck_assert_uint_eq(n, 0);
+    ck_assert(queue_wait_start(&w.w));
+    ck_assert(!w.told);
+    queue_pass_end(bench.q);
+    ck_assert(w.told);
+    ck_assert_str_eq(bodies(&(struct got){0}), "");
+    struct got g = receive("q", 1);
+    ck_assert_str_eq(bodies(&g), "a");
+    arena_fini(&arena);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+START_TEST(a_batch_comes_back_in_order)
+{
+    struct queue_topic *t = topic_of("q");
+    struct queue_message m[QUEUE_BATCH_MAX];
+    struct queue_sent sent[QUEUE_BATCH_MAX];
+    enum err errs[QUEUE_BATCH_MAX];
+    memset(m, 0, sizeof m);
+    for (int i = 0; i < QUEUE_BATCH_MAX; i++) {
+        m[i].body = (struct bytes){"0123456789" + i, 1};
+        m[i].delay_ms = -1;
+    }
+    struct waiting w;
+    waiting_init(&w);
+    queue_send(t, m, QUEUE_BATCH_MAX, sent, errs, &w.w);
+    waiting_finish(&w);
+    struct got g = receive("q", 10);
+    ck_assert_str_eq(bodies(&g), "0 1 2 3 4 5 6 7 8 9");
+    ck_assert_uint_eq(g.at[9].number, sent[9].number);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+START_TEST(a_lease_is_exclusive_until_its_deadline_and_free_at_it)
+{
+    send_text("q", "a");
+    ck_assert_uint_eq(receive_for("q", 1, 1000).n, 1);
+    bench_pass(999);
+    ck_assert_uint_eq(receive("q", 1).n, 0);
+    ck_assert_counts("q", 0, 1, 0);
+    bench_pass(1);
+    ck_assert_counts("q", 1, 0, 0);
+    struct got g = receive("q", 1);
+    ck_assert_uint_eq(g.n, 1);
+    ck_assert_uint_eq(g.at[0].receive_count, 2);
+}
+END_TEST
+
+START_TEST(a_deleted_message_is_gone_and_a_second_delete_says_so)
+{
+    send_text("q", "a");
+    struct got g = receive("q", 1);
+    ck_assert_int_eq(delete_receipt("q", g.at[0].receipt), ERR_OK);
+    ck_assert_int_eq(delete_receipt("q", g.at[0].receipt), ERR_GONE);
+    ck_assert_int_eq(extend_receipt("q", g.at[0].receipt, 1000), ERR_GONE);
+    ck_assert_counts("q", 0, 0, 0);
+}
+END_TEST
+
+START_TEST(a_late_delete_works_on_standard_topics_unless_it_is_strict)
+{
+    send_text("q", "a");
+    struct got first = receive_for("q", 1, 1000);
+    bench_pass(1000);
+    struct got second = receive_for("q", 1, 1000);
+    ck_assert_uint_eq(second.n, 1);
+    struct queue_topic *t = topic_of("q");
+    struct waiting w;
+    waiting_init(&w);
+    ck_assert_int_eq(queue_delete(t, bytes_of_text(first.at[0].receipt), true, &w.w),
+                     ERR_STALE_RECEIPT);
+    waiting_finish(&w);
+    ck_assert_int_eq(delete_receipt("q", first.at[0].receipt), ERR_OK);
+    bench_pass(1000);
+    ck_assert_uint_eq(receive("q", 1).n, 0);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+START_TEST(extend_counts_from_now_and_zero_frees_at_once)
+{
+    send_text("q", "a");
+    struct got g = receive_for("q", 1, 1000);
+    bench_pass(500);
+    ck_assert_int_eq(extend_receipt("q", g.at[0].receipt, 1000), ERR_OK);
+    bench_pass(999);
+    ck_assert_uint_eq(receive("q", 1).n, 0);
+    ck_assert_int_eq(extend_receipt("q", g.at[0].receipt, 0), ERR_OK);
+    ck_assert_uint_eq(receive("q", 1).n, 1);
+}
+END_TEST
+
+/* SQS: 43,200 s right after a receive is refused already. */
+START_TEST(no_lease_lasts_twelve_hours_from_its_receive)
+{
+    send_text("q", "a");
+    struct got g = receive_for("q", 1, 30000);
+    ck_assert_int_eq(extend_receipt("q", g.at[0].receipt, 43200000), ERR_FULL);
+    ck_assert_int_eq(extend_receipt("q", g.at[0].receipt, 43199999), ERR_OK);
+    bench_pass(3600000);
+    ck_assert_int_eq(extend_receipt("q", g.at[0].receipt, 39600000), ERR_FULL);
+}
+END_TEST
+
+START_TEST(garbage_is_no_receipt)
+{
+    send_text("q", "a");
+    send_text("other", "b");
+    struct got g = receive("q", 1), other = receive("other", 1);
+    char text[QUEUE_RECEIPT_TEXT_MAX + 1];
+    ck_assert_int_eq(delete_receipt("q", "garbage"), ERR_INVALID);
+    ck_assert_int_eq(delete_receipt("q", ""), ERR_INVALID);
+    ck_assert_int_eq(delete_receipt("q", other.at[0].receipt), ERR_INVALID);
+    for (size_t i = 0; i < strlen(g.at[0].receipt); i++) {
+        memcpy(text, g.at[0].receipt, sizeof text);
+        text[i] = text[i] == 'A' ? 'B' : 'A';
+        ck_assert_int_eq(delete_receipt("q", text), ERR_INVALID);
+    }
+    ck_assert_int_eq(delete_receipt("q", g.at[0].receipt), ERR_OK);
+}
+END_TEST
+
+START_TEST(an_answer_that_could_not_be_written_gives_its_messages_back)
+{
+    send_text("q", "a");
+    send_text("q", "b");
+    struct got g = receive("q", 2);
+    ck_assert_uint_eq(g.n, 2);
+    struct queue_topic *t = topic_of("q");
+    queue_give_back(t, g.at, g.n);
+    ck_assert_counts("q", 2, 0, 0);
+    struct got again = receive("q", 2);
+    ck_assert_str_eq(bodies(&again), "a b");
+    ck_assert_uint_eq(again.at[0].receive_count, 2);
+    queue_give_back(t, g.at, g.n); /* those leases are not the current ones any more */
+    ck_assert_counts("q", 0, 2, 0);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+static void delay_a_second(struct topic_config *c)
+{
+    c->delay_ms = 1000;
+}
+
+START_TEST(delays_end_when_they_are_due_whoever_set_them)
+{
+    queue_topic_give_back(topic_with("q", delay_a_second));
+    send_text("q", "default");
+    send_delayed("q", "own", 2000);
+    send_delayed("q", "now", 0);
+    ck_assert_counts("q", 1, 0, 2);
+    struct got g = receive("q", 10);
+    ck_assert_str_eq(bodies(&g), "now");
+    bench_pass(999);
+    ck_assert_counts("q", 0, 1, 2);
+    ck_assert_uint_eq(receive("q", 10).n, 0);
+    bench_pass(1);
+    ck_assert_counts("q", 1, 1, 1);
+    g = receive("q", 10);
+    ck_assert_str_eq(bodies(&g), "default");
+    bench_pass(1000);
+    g = receive("q", 10);
+    ck_assert_str_eq(bodies(&g), "own");
+}
+END_TEST
+
+START_TEST(purge_takes_all_that_was_sent_before_and_nothing_after)
+{
+    send_text("q", "a");
+    send_delayed("q", "later", 5000);
+    send_text("q", "b");
+    struct got g = receive("q", 1);
+    struct queue_topic *t = topic_of("q");
+    struct waiting w;
+    waiting_init(&w);
+    ck_assert_int_eq(queue_purge(t, &w.w), ERR_OK);
+    waiting_finish(&w);
+    send_text("q", "after");
+    ck_assert_counts("q", 1, 0, 0);
+    ck_assert_int_eq(delete_receipt("q", g.at[0].receipt), ERR_GONE);
+    bench_pass(60000);
+    struct got left = receive("q", 10);
+    ck_assert_str_eq(bodies(&left), "after");
+    queue_topic_give_back(t);
+}
+END_TEST
+
+static void many_partitions(struct topic_config *c)
+{
+    c->partitions = 24;
+}
+
+START_TEST(a_purge_waits_for_every_partition)
+{
+    struct queue_topic *t = topic_with("wide", many_partitions);
+    for (int i = 0; i < 48; i++)
+        send_text("wide", "x");
+    ck_assert_counts("wide", 48, 0, 0);
+    struct waiting w;
+    waiting_init(&w);
+    ck_assert_int_eq(queue_purge(t, &w.w), ERR_OK);
+    ck_assert_uint_eq(w.w.marks_n, 24);
+    waiting_finish(&w);
+    ck_assert_counts("wide", 0, 0, 0);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+START_TEST(a_receive_goes_around_all_partitions)
+{
+    queue_topic_give_back(topic_with("wide", many_partitions));
+    for (int i = 0; i < 10; i++)
+        send_text("wide", "x");
+    struct got g = receive("wide", 10);
+    ck_assert_uint_eq(g.n, 10);
+    for (size_t i = 1; i < g.n; i++)
+        ck_assert_uint_ne(g.at[i].partition, g.at[0].partition);
+}
+END_TEST
+
+static enum err shorter(void *arg, struct topic_config *c)
+{
+    (void)arg;
+    c->retention_ms = 60000;
+    return ERR_OK;
+}
+
+START_TEST(an_expired_message_is_neither_received_nor_counted)
+{
+    send_text("q", "old");
+    topic_set("q", shorter, NULL);
+    bench_pass(30000);
+    send_text("q", "young");
+    bench_pass(29999);
+    ck_assert_counts("q", 2, 0, 0);
+    fake_clock_pass(&bench.clock, 1);
+    ck_assert_counts("q", 1, 0, 0);
+    struct got g = receive("q", 10);
+    ck_assert_str_eq(bodies(&g), "young");
+    fake_clock_pass(&bench.clock, 30000);
+    ck_assert_counts("q", 0, 0, 0);
+    ck_assert_int_eq(delete_receipt("q", g.at[0].receipt), ERR_GONE);
+}
+END_TEST
+
+START_TEST(no_more_than_the_limit_is_in_flight)
+{
+    bench_stop();
+    bench.options.in_flight_max = 2;
+    bench_start();
+    for (int i = 0; i < 3; i++)
+        send_text("q", "x");
+    ck_assert_uint_eq(receive("q", 10).n, 2);
+    ck_assert_int_eq(receive_for("q", 1, -1).err, ERR_OVER_LIMIT);
+}
+END_TEST
+
+START_TEST(leases_are_shown_with_their_holder)
+{
+    send_text("q", "a");
+    send_text("q", "b");
+    receive_for("q", 2, 5000);
+    fake_clock_pass(&bench.clock, 1000);
+    struct queue_topic *t = topic_of("q");
+    struct queue_lease_info leases[4];
+    ck_assert_uint_eq(queue_leases(t, BYTES_NONE, 0, 0, leases, 4), 2);
+    ck_assert_str_eq(leases[0].holder, "worker");
+    ck_assert_int_eq(leases[0].left_ms, 4000);
+    ck_assert_uint_eq(queue_leases(t, BYTES_NONE, 0, 1, leases, 4), 1);
+    ck_assert_uint_eq(leases[0].number, 1);
+    struct queue_partition_info info;
+    queue_partition_look(t, 0, &info);
+    ck_assert_uint_eq(info.next_number, 2);
+    ck_assert_uint_eq(info.counters.in_flight, 2);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+START_TEST(a_group_that_is_not_there_is_not_found)
+{
+    struct queue_topic *t = topic_of("q");
+    struct queue_counters c;
+    ck_assert_int_eq(queue_count(t, BYTES_OF("default"), &c), ERR_OK);
+    ck_assert_int_eq(queue_count(t, BYTES_OF("billing"), &c), ERR_NOT_FOUND);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+TCase *tcase_verbs(void)
+{
+    TCase *t = tcase_create("verbs");
+    tcase_add_checked_fixture(t, bench_setup, bench_teardown);
+    tcase_add_test(t, what_was_sent_is_received_with_all_that_belongs_to_it);
+    tcase_add_test(t, nothing_is_received_before_it_is_committed);
+    tcase_add_test(t, a_batch_comes_back_in_order);
+    tcase_add_test(t, a_lease_is_exclusive_until_its_deadline_and_free_at_it);
+    tcase_add_test(t, a_deleted_message_is_gone_and_a_second_delete_says_so);
+    tcase_add_test(t, a_late_delete_works_on_standard_topics_unless_it_is_strict);
+    tcase_add_test(t, extend_counts_from_now_and_zero_frees_at_once);
+    tcase_add_test(t, no_lease_lasts_twelve_hours_from_its_receive);
+    tcase_add_test(t, garbage_is_no_receipt);
+    tcase_add_test(t, an_answer_that_could_not_be_written_gives_its_messages_back);
+    tcase_add_test(t, delays_end_when_they_are_due_whoever_set_them);
+    tcase_add_test(t, purge_takes_all_that_was_sent_before_and_nothing_after);
+    tcase_add_test(t, a_purge_waits_for_every_partition);
+    tcase_add_test(t, a_receive_goes_around_all_partitions);
+    tcase_add_test(t, an_expired_message_is_neither_received_nor_counted);
+    tcase_add_test(t, no_more_than_the_limit_is_in_flight);
+    tcase_add_test(t, leases_are_shown_with_their_holder);
+    tcase_add_test(t, a_group_that_is_not_there_is_not_found);
+    return t;
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The forms of the catalogue's values: what is written reads back, and nothing else is read. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/rng.h"
+#include "catalog/topic.h"
+#include "lib/runner.h"
+
+static void topic_fill(struct topic_config *t)
+{
+    topic_config_init(t);
+    memset(t->id, 0xa7, sizeof t->id);
+    snprintf(t->name, sizeof t->name, "orders.fifo");
+    t->state = TOPIC_READY;
+    t->fifo = true;
+    t->partitions = 3;
+    t->created_wall_ms = 1700000000001;
+    t->modified_wall_ms = 1700000000002;
+    t->delay_ms = 5000;
+    t->retention_ms = 60000;
+    t->visibility_ms = 43200000;
+    t->receive_wait_ms = 20000;
+    t->message_bytes_max = 2048;
+    t->content_dedup = true;
+    t->dedup_per_group = true;
+    t->receives_max = 5;
+    snprintf(t->dead_letter, sizeof t->dead_letter, "dead.fifo");
+    topic_attribute_set(t, "Policy", "{\"Version\":\"2012-10-17\"}");
+    topic_attribute_set(t, "KmsMasterKeyId", "alias/\xc3\xa9");
+    topic_tag_set(t, "team", "");
+}
+
+static void topics_expect_equal(const struct topic_config *a, const struct topic_config *b)
+{
+    struct buf x = BUF_EMPTY, y = BUF_EMPTY;
+    topic_config_encode(a, &x);
+    topic_config_encode(b, &y);
+    ck_assert(bytes_equal(buf_bytes(&x), buf_bytes(&y)));
+    buf_fini(&x);
+    buf_fini(&y);
+}
+
+START_TEST(a_topic_reads_back_as_it_was_written)
+{
+    struct topic_config t, again, copy;
+    struct buf json = BUF_EMPTY;
+    topic_fill(&t);
+    topic_config_encode(&t, &json);
+    ck_assert_int_eq(topic_config_decode(buf_bytes(&json), &again), ERR_OK);
+    topics_expect_equal(&t, &again);
+    ck_assert_mem_eq(again.id, t.id, 16);
+    ck_assert_str_eq(again.name, "orders.fifo");
+    ck_assert_int_eq(again.state, TOPIC_READY);
+    ck_assert(again.fifo && again.content_dedup && again.dedup_per_group);
+    ck_assert_uint_eq(again.partitions, 3);
+    ck_assert_int_eq(again.created_wall_ms, 1700000000001);
+    ck_assert_int_eq(again.modified_wall_ms, 1700000000002);
+    ck_assert_int_eq(again.delay_ms, 5000);
+    ck_assert_int_eq(again.retention_ms, 60000);
+    ck_assert_int_eq(again.visibility_ms, 43200000);
+    ck_assert_int_eq(again.receive_wait_ms, 20000);
+    ck_assert_uint_eq(again.message_bytes_max, 2048);
+    ck_assert_uint_eq(again.receives_max, 5);
+    ck_assert_str_eq(again.dead_letter, "dead.fifo");
+    ck_assert_str_eq(topic_attribute_get(&again, "KmsMasterKeyId"), "alias/\xc3\xa9");
+    ck_assert_uint_eq(again.tags_n, 1);
+    ck_assert_str_eq(again.tags[0].value, "");
+    topic_config_copy(&copy, &again);
+    topic_config_fini(&again);
+    topics_expect_equal(&t, &copy);
+    topic_config_fini(&copy);
+    topic_config_init(&again); /* the defaults keep their own bounds, once there is a name */
+    snprintf(again.name, sizeof again.name, "a");
+    buf_clear(&json);
+    topic_config_encode(&again, &json);
+    ck_assert_int_eq(topic_config_decode(buf_bytes(&json), &copy), ERR_OK);
+    topics_expect_equal(&again, &copy);
+    topic_config_fini(&copy);
+    topic_config_fini(&again);
+    topic_config_fini(&t);
+    buf_fini(&json);
+}
+END_TEST
+
+START_TEST(attributes_are_set_once_and_removed)
+{
+    struct topic_config t;
+    topic_fill(&t);
+    topic_attribute_set(&t, "Policy", "other");
+    ck_assert_uint_eq(t.attributes_n, 2);
+    ck_assert_str_eq(topic_attribute_get(&t, "Policy"), "other");
+    topic_attribute_set(&t, "Policy", topic_attribute_get(&t, "Policy"));
+    ck_assert_str_eq(topic_attribute_get(&t, "Policy"), "other");
+    topic_attribute_set(&t, "Policy", "");
+    ck_assert_ptr_null(topic_attribute_get(&t, "Policy"));
+    ck_assert_str_eq(topic_attribute_get(&t, "KmsMasterKeyId"), "alias/\xc3\xa9");
+    topic_attribute_set(&t, "KmsMasterKeyId", NULL);
+    topic_attribute_set(&t, "absent", NULL);
+    ck_assert_uint_eq(t.attributes_n, 0);
+    topic_tag_set(&t, "team", NULL);
+    ck_assert_uint_eq(t.tags_n, 0);
+    topic_config_fini(&t);
+}
+END_TEST
+
+/* What stands in place of what, in the JSON of topic_fill. */
+static const struct {
+    const char *from, *to;
+    enum err e;
+} spoilt_topics[] = {
+    {"\"format\":1", "\"format\":1", ERR_OK},
+    {"\"format\":1", "\"format\":2", ERR_NEWER_FORMAT},
+    {"\"format\":1", "\"format\":0", ERR_CORRUPT},
+    {"\"format\":1", "\"format\":\"1\"", ERR_CORRUPT},
+    {"\"format\":1,", "", ERR_CORRUPT},
+    {"\"format\":1", "\"format\":1,\"more\":1", ERR_CORRUPT},
+    {"\"format\":1", "\"format\":1,\"format\":1", ERR_CORRUPT},
+    {"\"id\":\"a7", "\"id\":\"A7", ERR_CORRUPT},
+    {"\"id\":\"a7", "\"id\":\"a", ERR_CORRUPT},
+    {"\"id\":\"a7", "\"id\":\"a7a7", ERR_CORRUPT},
+    {"\"id\":\"a7", "\"id\":\"g7", ERR_CORRUPT},
+    {"\"orders.fifo\"", "\"\"", ERR_CORRUPT},
+    {"\"orders.fifo\"", "\"a/b\"", ERR_CORRUPT},
+    {"\"orders.fifo\"", "\"a\\u0000b\"", ERR_CORRUPT},
+    {"\"orders.fifo\"", "\"\xff\"", ERR_CORRUPT},
+    {"\"orders.fifo\"", "null", ERR_CORRUPT},
+    {"\"ready\"", "\"steady\"", ERR_CORRUPT},
+    {"\"fifo\":true", "\"fifo\":1", ERR_CORRUPT},
+    {"\"content_dedup\":true", "\"content_dedup\":\"true\"", ERR_CORRUPT},
+    {"\"dedup_per_group\":true,", "", ERR_CORRUPT},
+    {"\"partitions\":3", "\"partitions\":120", ERR_OK},
+    {"\"partitions\":3", "\"partitions\":0", ERR_CORRUPT},
+    {"\"partitions\":3", "\"partitions\":121", ERR_CORRUPT},
+    {"\"partitions\":3", "\"partitions\":4294967299", ERR_CORRUPT},
+    {"\"partitions\":3", "\"partitions\":3.0", ERR_CORRUPT},
+    {"\"partitions\":3", "\"partitions\":\"3\"", ERR_CORRUPT},
+    {"\"1700000000001\"", "1700000000001", ERR_CORRUPT},
+    {"\"1700000000001\"", "\"-1\"", ERR_CORRUPT},
+    {"\"1700000000001\"", "\"9223372036854775808\"", ERR_CORRUPT},
+    {"\"1700000000002\"", "\"\"", ERR_CORRUPT},
+    {"\"delay_ms\":\"5000\"", "\"delay_ms\":\"900000\"", ERR_OK},
+    {"\"delay_ms\":\"5000\"", "\"delay_ms\":\"900001\"", ERR_CORRUPT},
+    {"\"delay_ms\":\"5000\"", "\"delay_ms\":\"05000\"", ERR_CORRUPT},
+    {"\"delay_ms\":\"5000\"", "\"delay_ms\":\"+5000\"", ERR_CORRUPT},
+    {"\"delay_ms\":\"5000\"", "\"delay_ms\":\" 5000\"", ERR_CORRUPT},
+    {"\"delay_ms\":\"5000\"", "\"delay_ms\":\"5000ms\"", ERR_CORRUPT},
+    {"\"retention_ms\":\"60000\"", "\"retention_ms\":\"59999\"", ERR_CORRUPT},
+    {"\"retention_ms\":\"60000\"", "\"retention_ms\":\"1209600000\"", ERR_OK},
+    {"\"retention_ms\":\"60000\"", "\"retention_ms\":\"1209600001\"", ERR_CORRUPT},
+    {"\"43200000\"", "\"43200001\"", ERR_CORRUPT},
+    {"\"20000\"", "\"20001\"", ERR_CORRUPT},
+    {"\"message_bytes_max\":2048", "\"message_bytes_max\":1023", ERR_CORRUPT},
+    {"\"message_bytes_max\":2048", "\"message_bytes_max\":1048577", ERR_CORRUPT},
+    {"\"receives_max\":5", "\"receives_max\":1000", ERR_OK},
+    {"\"receives_max\":5", "\"receives_max\":1001", ERR_CORRUPT},
+    {"\"receives_max\":5", "\"receives_max\":-1", ERR_CORRUPT},
+    {"\"receives_max\":5", "\"receives_max\":0", ERR_CORRUPT}, /* a target without a policy */
+    {"\"dead.fifo\"", "\"\"", ERR_CORRUPT},                    /* a policy without a target */
+    {"\"dead.fifo\"", "\"../x\"", ERR_CORRUPT},
+    {"\"tags\":{\"team\":\"\"}", "\"tags\":[]", ERR_CORRUPT},
+    {"\"tags\":{\"team\":\"\"}", "\"tags\":{\"team\":1}", ERR_CORRUPT},
+    {"\"tags\":{\"team\":\"\"}", "\"tags\":{\"\":\"\"}", ERR_CORRUPT},
+    {"\"tags\":{\"team\":\"\"}", "\"tags\":{}", ERR_OK},
+    {"\"team\"", "\"a\":\"\",\"a\"", ERR_CORRUPT},
+};
+
+START_TEST(a_topic_whose_value_is_spoilt_is_refused)
+{
+    struct topic_config t, out;
+    struct buf json = BUF_EMPTY, spoilt = BUF_EMPTY;
+    topic_fill(&t);
+    topic_config_encode(&t, &json);
+    buf_put_u8(&json, 0);
+    const char *from = spoilt_topics[_i].from, *at = strstr(json.at, from);
+    ck_assert_msg(at != NULL, "%s is not in %s", from, json.at);
+    buf_put(&spoilt, json.at, (size_t)(at - json.at));
+    buf_put_text(&spoilt, spoilt_topics[_i].to);
+    buf_put_text(&spoilt, at + strlen(from));
+    memset(&out, 0x55, sizeof out);
+    enum err e = topic_config_decode(buf_bytes(&spoilt), &out);
+    ck_assert_msg(e == spoilt_topics[_i].e, "%s, %s: %s", from, spoilt_topics[_i].to, err_text(e));
+    if (e == ERR_OK)
+        topic_config_fini(&out);
+    else
+        ck_assert_int_eq(out.id[0], 0x55);
+    topic_config_fini(&t);
+    buf_fini(&json);
+    buf_fini(&spoilt);
+}
+END_TEST
+
+START_TEST(a_topic_that_is_cut_or_followed_by_anything_is_refused)
+{
+    struct topic_config t, out;
+    struct buf json = BUF_EMPTY;
+    topic_fill(&t);
+    topic_config_encode(&t, &json);
+    for (size_t n = 0; n < json.n; n++)
+        ck_assert_int_eq(topic_config_decode((struct bytes){json.at, n}, &out), ERR_CORRUPT);
+    buf_put_text(&json, "x");
+    ck_assert_int_eq(topic_config_decode(buf_bytes(&json), &out), ERR_CORRUPT);
+    ck_assert_int_eq(topic_config_decode(BYTES_OF("[]"), &out), ERR_CORRUPT);
+    ck_assert_int_eq(topic_config_decode(BYTES_OF("{\"format\":1}"), &out), ERR_CORRUPT);
+    topic_config_fini(&t);
+    buf_fini(&json);
+}
+END_TEST
+
+/* Flips bytes at random: whatever comes of it is refused or reads back as itself. */
+START_TEST(random_damage_to_a_topic_never_breaks_the_reader)
+{
+    struct rng rng = {.state = test_seed()};
+    struct topic_config t, out, again;
+    struct buf json = BUF_EMPTY, copy = BUF_EMPTY, second = BUF_EMPTY;
+    topic_fill(&t);
+    topic_config_encode(&t, &json);
+    int refused = 0;
+    for (int i = 0; i < 5000; i++) {
+        buf_clear(&copy);
+        buf_put_bytes(&copy, buf_bytes(&json));
+        for (uint64_t k = rng_below(&rng, 3) + 1; k > 0; k--)
+            copy.at[rng_below(&rng, copy.n)] = (char)rng_below(&rng, 256);
+        enum err e = topic_config_decode(buf_bytes(&copy), &out);
+        if (e != ERR_OK) {
+            ck_assert(e == ERR_CORRUPT || e == ERR_NEWER_FORMAT);
+            refused++;
+            continue;
+        }
+        buf_clear(&second);
+        topic_config_encode(&out, &second);
+        ck_assert_int_eq(topic_config_decode(buf_bytes(&second), &again), ERR_OK);
+        topics_expect_equal(&out, &again);
+        topic_config_fini(&out);
+        topic_config_fini(&again);
+    }
+    ck_assert_int_gt(refused, 2500);
+    topic_config_fini(&t);
+    buf_fini(&json);
+    buf_fini(&copy);
+    buf_fini(&second);
+}
+END_TEST
+
+START_TEST(a_group_reads_back_and_is_refused_when_spoilt)
+{
+    static const char *const spoilt[] = {
+        "{\"format\":1,\"gid\":1,\"generation\":\"1\"}",
+        "{\"format\":1,\"gid\":-1,\"generation\":\"1\",\"dropped\":false}",
+        "{\"format\":1,\"gid\":4294967296,\"generation\":\"1\",\"dropped\":false}",
+        "{\"format\":1,\"gid\":1,\"generation\":1,\"dropped\":false}",
+        "{\"format\":1,\"gid\":1,\"generation\":\"-1\",\"dropped\":false}",
+        "{\"format\":1,\"gid\":1,\"generation\":\"1\",\"dropped\":0}",
+        "{\"format\":1,\"gid\":1,\"generation\":\"1\",\"dropped\":false,\"x\":0}",
+    };
+    struct group_config g = {UINT32_MAX, INT64_MAX, true}, again = {0};
+    struct buf json = BUF_EMPTY;
+    group_config_encode(&g, &json);
+    ck_assert_int_eq(group_config_decode(buf_bytes(&json), &again), ERR_OK);
+    ck_assert_uint_eq(again.gid, UINT32_MAX);
+    ck_assert_uint_eq(again.generation, INT64_MAX);
+    ck_assert(again.dropped);
+    for (size_t i = 0; i < sizeof spoilt / sizeof spoilt[0]; i++)
+        ck_assert_int_eq(group_config_decode(bytes_of_text(spoilt[i]), &again), ERR_CORRUPT);
+    ck_assert_int_eq(group_config_decode(BYTES_OF("{\"format\":2,\"new\":0}"), &again),
+                     ERR_NEWER_FORMAT);
+    ck_assert_uint_eq(again.gid, UINT32_MAX);
+    buf_fini(&json);
+}
+END_TEST
+
+START_TEST(a_partition_is_led_by_this_broker_alone)
+{
+    struct buf json = BUF_EMPTY;
+    partition_config_encode(7, 12, &json);
+    buf_put_u8(&json, 0);
+    ck_assert_str_eq(json.at,
+                     "{\"format\":1,\"replicas\":[7],\"leader\":7,\"epoch\":\"12\",\"isr\":[7],"
+                     "\"inc\":{},\"adding\":[],\"removing\":[],\"state\":\"ok\",\"op\":\"0\"}");
+    buf_fini(&json);
+}
+END_TEST
+
+START_TEST(keys_are_what_the_header_says)
+{
+    char key[CATALOG_KEY_BYTES_MAX + 1];
+    uint8_t id[16] = {0x01, 0xab};
+    catalog_key_name(key, "orders");
+    ck_assert_str_eq(key, "n/orders");
+    catalog_key_topic(key, id);
+    ck_assert_str_eq(key, "t/01ab0000000000000000000000000000");
+    catalog_key_group(key, id, "default");
+    ck_assert_str_eq(key, "g/01ab0000000000000000000000000000/default");
+    catalog_key_partition(key, id, 119);
+    ck_assert_str_eq(key, "p/01ab0000000000000000000000000000/119");
+}
+END_TEST
+
+Suite *suite_new(void)
+{
+    Suite *s = suite_create("topic");
+    TCase *tc = tcase_create("values");
+    tcase_add_test(tc, a_topic_reads_back_as_it_was_written);
+    tcase_add_test(tc, attributes_are_set_once_and_removed);
+    tcase_add_loop_test(tc, a_topic_whose_value_is_spoilt_is_refused, 0,
+                        sizeof spoilt_topics / sizeof spoilt_topics[0]);
+    tcase_add_test(tc, a_topic_that_is_cut_or_followed_by_anything_is_refused);
+    tcase_add_test(tc, random_damage_to_a_topic_never_breaks_the_reader);
+    tcase_add_test(tc, a_group_reads_back_and_is_refused_when_spoilt);
+    tcase_add_test(tc, a_partition_is_led_by_this_broker_alone);
+    tcase_add_test(tc, keys_are_what_the_header_says);
+    suite_add_tcase(s, tc);
+    return s;
+}
