@@ -633,7 +633,6 @@ START_TEST(readers_and_committers_of_two_logs_run_side_by_side)
 {
     pthread_t threads[4];
     struct plog_log *l = create(0), *other = create(1);
-    options.on_durable = NULL;
     pthread_create(&threads[0], NULL, read_along, l);
     pthread_create(&threads[1], NULL, read_along, other);
     pthread_create(&threads[2], NULL, append_along, other);
@@ -647,6 +646,31 @@ START_TEST(readers_and_committers_of_two_logs_run_side_by_side)
         pthread_join(threads[i], NULL);
     ck_assert_uint_eq(plog_durable(l), 400);
     ck_assert_uint_eq(plog_durable(other), 400);
+}
+END_TEST
+
+START_TEST(logs_come_and_go_while_another_commits)
+{
+    pthread_t threads[2];
+    struct plog_log *l = create(0);
+    pthread_create(&threads[0], NULL, append_along, l);
+    pthread_create(&threads[1], NULL, read_along, l);
+    for (uint32_t i = 1; i < 40; i++) {
+        struct plog_log *other = create(i);
+        append(other, 5000, true);
+        plog_commit(store, false);
+        plog_checkpoint_if_due(store);
+        /* Nothing may be released yet: the reader begins at 0. */
+        ck_assert_int_eq(plog_release(l, 0, 0), ERR_OK);
+        ck_assert_int_eq(plog_remove(store, other), ERR_OK);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    plog_commit(store, true);
+    ck_assert_uint_eq(plog_durable(l), 400);
+    l = reopen(false);
+    ck_assert_uint_eq(plog_log_id(l).partition, 0);
+    ck_assert_uint_eq(plog_durable(l), 400);
 }
 END_TEST
 
@@ -676,6 +700,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_bad_index_is_made_again);
     tcase_add_test(t, a_full_disk_fails_the_store_and_a_start_with_room_finds_all);
     tcase_add_test(t, readers_and_committers_of_two_logs_run_side_by_side);
+    tcase_add_test(t, logs_come_and_go_while_another_commits);
     suite_add_tcase(s, t);
     return s;
 }
