@@ -480,6 +480,38 @@ START_TEST(damage_in_one_log_leaves_the_others_served)
 }
 END_TEST
 
+START_TEST(what_a_damaged_log_cannot_take_is_kept_beside_it)
+{
+    const char *segment = "t/01000000000000000000000000000000/0/00000000000000000000.log";
+    const char *salvage = "t/01000000000000000000000000000000/0/salvage";
+    const char *where = NULL;
+    struct plog_log *l = create(0);
+    append(l, 1000, true);
+    plog_commit(store, false);
+    l = reopen(true);
+    for (unsigned i = 0; i < 2; i++) {
+        append(l, 100, true);
+        plog_commit(store, false);
+    }
+    plog_abandon(store);
+    fault_disk_kill(disk);
+    char half[500];
+    memcpy(half, fault_disk_bytes(disk, segment).at, sizeof half);
+    fault_disk_plant(disk, segment, (struct bytes){half, sizeof half});
+    ck_assert_int_eq(plog_open(&options, &store), ERR_OK);
+    plog_each(store, found, &l);
+    ck_assert(plog_log_damaged(l, &where));
+    ck_assert_ptr_nonnull(strstr(where, "00000000000000000000.log at byte 500"));
+    size_t kept = fault_disk_bytes(disk, salvage).n;
+    ck_assert_uint_ge(kept, 2 * 172);
+    l = reopen(true);
+    ck_assert(plog_log_damaged(l, &where));
+    ck_assert_uint_eq(fault_disk_bytes(disk, salvage).n, kept);
+    ck_assert_int_eq(plog_remove(store, l), ERR_OK);
+    ck_assert_ptr_null(fault_disk_bytes(disk, salvage).at);
+}
+END_TEST
+
 /* Puts version 2 into a structure with magic at 0 and its CRC at 4, as a newer broker would. */
 static void make_newer(const char *path, size_t n, uint32_t seed)
 {
@@ -601,7 +633,6 @@ START_TEST(readers_and_committers_of_two_logs_run_side_by_side)
 {
     pthread_t threads[4];
     struct plog_log *l = create(0), *other = create(1);
-    options.on_durable = NULL;
     pthread_create(&threads[0], NULL, read_along, l);
     pthread_create(&threads[1], NULL, read_along, other);
     pthread_create(&threads[2], NULL, append_along, other);
@@ -615,6 +646,31 @@ START_TEST(readers_and_committers_of_two_logs_run_side_by_side)
         pthread_join(threads[i], NULL);
     ck_assert_uint_eq(plog_durable(l), 400);
     ck_assert_uint_eq(plog_durable(other), 400);
+}
+END_TEST
+
+START_TEST(logs_come_and_go_while_another_commits)
+{
+    pthread_t threads[2];
+    struct plog_log *l = create(0);
+    pthread_create(&threads[0], NULL, append_along, l);
+    pthread_create(&threads[1], NULL, read_along, l);
+    for (uint32_t i = 1; i < 40; i++) {
+        struct plog_log *other = create(i);
+        append(other, 5000, true);
+        plog_commit(store, false);
+        plog_checkpoint_if_due(store);
+        /* Nothing may be released yet: the reader begins at 0. */
+        ck_assert_int_eq(plog_release(l, 0, 0), ERR_OK);
+        ck_assert_int_eq(plog_remove(store, other), ERR_OK);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    plog_commit(store, true);
+    ck_assert_uint_eq(plog_durable(l), 400);
+    l = reopen(false);
+    ck_assert_uint_eq(plog_log_id(l).partition, 0);
+    ck_assert_uint_eq(plog_durable(l), 400);
 }
 END_TEST
 
@@ -639,10 +695,12 @@ Suite *suite_new(void)
     tcase_add_test(t, a_flipped_bit_anywhere_never_gives_a_wrong_record);
     tcase_add_test(t, damage_in_store_marks_or_journal_stops_the_start_and_writes_nothing);
     tcase_add_test(t, damage_in_one_log_leaves_the_others_served);
+    tcase_add_test(t, what_a_damaged_log_cannot_take_is_kept_beside_it);
     tcase_add_test(t, a_newer_version_is_refused_by_name);
     tcase_add_test(t, a_bad_index_is_made_again);
     tcase_add_test(t, a_full_disk_fails_the_store_and_a_start_with_room_finds_all);
     tcase_add_test(t, readers_and_committers_of_two_logs_run_side_by_side);
+    tcase_add_test(t, logs_come_and_go_while_another_commits);
     suite_add_tcase(s, t);
     return s;
 }
