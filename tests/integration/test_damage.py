@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Damaged data directories: the server serves exactly what was stored, or says what is damaged; it never
+hands out a wrong message. LEASELOG_SEED replays a run, DAMAGE_ROUNDS asks for more."""
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from leaselog import BINARY, Refused, Server, run_tests, test
+
+SEED = int(os.environ.get("LEASELOG_SEED") or random.SystemRandom().getrandbits(31))
+ROUNDS = int(os.environ.get("DAMAGE_ROUNDS") or 60)
+
+
+def fill(server, messages):
+    """Two queues, the first with finished, leased and waiting messages; gives what must not be lost."""
+    c = server.client()
+    for q in ("hit", "other"):
+        c.call("CreateQueue", QueueName=q)
+        for i in range(0, messages, 10):
+            c.call("SendMessageBatch", QueueUrl=q, Entries=[
+                {"Id": str(k), "MessageBody": f"{q}-{i + k}-" + "x" * 700} for k in range(10)])
+    for m in c.call("ReceiveMessage", QueueUrl="hit", MaxNumberOfMessages=10)["Messages"][:5]:
+        c.call("DeleteMessage", QueueUrl="hit", ReceiptHandle=m["ReceiptHandle"])
+    c.close()
+
+
+def files(data, suffix):
+    found = []
+    for at, _, names in os.walk(data):
+        found += [os.path.join(at, n) for n in names if n.endswith(suffix)]
+    return sorted(found)
+
+
+def drain(c, queue):
+    bodies = []
+    while True:
+        got = c.call("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=10, VisibilityTimeout=600)
+        if not got:
+            return bodies
+        bodies += [m["Body"] for m in got["Messages"]]
+
+
+def damage(path, rng):
+    size = os.path.getsize(path)
+    with open(path, "r+b") as f:
+        if size and rng.random() < 0.8:
+            at = rng.randrange(size)
+            f.seek(at)
+            byte = f.read(1)[0]
+            f.seek(at)
+            f.write(bytes([byte ^ 1 << rng.randrange(8)]))
+            return f"a bit at byte {at} of {size}"
+        cut = rng.randrange(size + 1)
+        f.truncate(cut)
+        return f"cut at byte {cut} of {size}"
+
+
+def judge(server, messages, what):
+    """Starts on the damaged directory. True when it served all; False when it said what is damaged."""
+    try:
+        server.start()
+    except RuntimeError:
+        assert server.process.returncode in (1, 78), f"{what}: exit {server.process.returncode}: {server.notes()}"
+        last = server.notes()
+        assert any(w in last for w in ("store.json", "marks", "journal", "catalog", "segment", ".log")), f"{what}: {last}"
+        return False
+    c = server.client()
+    told = True
+    for q in ("hit", "other"):
+        expected = {f"{q}-{i}-" + "x" * 700 for i in range(messages)}
+        try:
+            got = drain(c, q)
+        except Refused as e:
+            assert e.status in (503, 500), f"{what}: {e}"
+            assert ".log" in server.notes() or ".snap" in server.notes() or "t/" in server.notes(), f"{what}: not named"
+            told = False
+            continue
+        assert set(got) <= expected, f"{what}: a wrong message was handed out"
+        assert len(got) == len(set(got)), f"{what}: a message came twice"
+        waiting = c.counts(q)[1]
+        if len(got) < messages - 10:
+            # Fewer than were stored: only when it was said, or when the last round could not be told from a torn one.
+            assert "error" in server.notes() or "warning" in server.notes() or what.startswith("journal"), (
+                f"{what}: {len(got)} of {messages} in silence ({waiting} in flight)")
+    c.close()
+    return told
+
+
+def damage_kind(kind, suffix, clean):
+    rng = random.Random(f"{SEED} {kind}")
+    messages, served = 40, 0
+    with Server("--segment-mib", "1") as made:
+        fill(made, messages)
+        made.stop() if clean else made.kill()
+        original = made.data + ".original"
+        shutil.copytree(made.data, original)
+        for i in range(ROUNDS // 6):
+            shutil.rmtree(made.data)
+            shutil.copytree(original, made.data)
+            path = rng.choice(files(made.data, suffix))
+            open(os.path.join(made.folder, "log"), "w").close()
+            what = f"{kind}, seed {SEED}, round {i}: {os.path.relpath(path, made.data)}, {damage(path, rng)}"
+            served += judge(made, messages, what)
+            if made.process.poll() is None:
+                assert made.stop() == 0, f"{what}: a clean stop failed: {made.notes()[-500:]}"
+    print(f"  {kind}: {served} of {ROUNDS // 6} served all")
+
+
+@test
+def damage_to_a_segment_is_named_or_harmless():
+    damage_kind("segment", ".log", clean=True)
+
+
+@test
+def damage_to_an_index_is_mended():
+    damage_kind("index", ".index", clean=True)
+
+
+@test
+def damage_to_a_snapshot_is_named_or_harmless():
+    damage_kind("snapshot", ".snap", clean=True)
+
+
+@test
+def damage_to_the_journal_is_named_or_the_last_round_is_torn():
+    damage_kind("journal", ".wal", clean=False)
+
+
+@test
+def damage_to_the_marks_is_named_or_harmless():
+    damage_kind("marks", "marks", clean=False)
+
+
+@test
+def damage_to_the_catalogue_is_named_or_harmless():
+    damage_kind("catalogue", "catalog.sqlite", clean=True)
+
+
+@test
+def a_damaged_queue_is_closed_and_the_others_are_served():
+    with Server() as s:
+        fill(s, 40)
+        assert s.stop() == 0
+        c = None
+        segments = [p for p in files(s.data, ".log") if os.path.getsize(p) > 0]
+        assert len(segments) == 2
+        os.remove(segments[0])
+        s.start()
+        c = s.client()
+        served = refused = 0
+        for q in ("hit", "other"):
+            try:
+                c.call("ReceiveMessage", QueueUrl=q)
+                served += 1
+            except Refused as e:
+                assert e.status == 503 and e.code == "ServiceUnavailable", e
+                refused += 1
+        assert (served, refused) == (1, 1), (served, refused)
+        assert os.path.basename(segments[0]) in s.notes(), s.notes()
+        shown = c.get("/v1/topics/hit/partitions")["partitions"] + c.get("/v1/topics/other/partitions")["partitions"]
+        assert sorted(p["state"] for p in shown) == ["damaged", "ok"], shown
+
+
+@test
+def of_two_servers_started_at_once_on_one_directory_exactly_one_serves():
+    with Server() as s:
+        s.stop()
+        started = [subprocess.Popen([BINARY, "serve", "--listen", "127.0.0.1:0", "--data-dir", s.data],
+                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(2)]
+        lines = [p.stdout.readline() for p in started]
+        for p in started:
+            p.terminate()
+        codes = [p.wait(30) for p in started]
+        for p in started:
+            p.stdout.close()
+        assert sorted(bool(line) for line in lines) == [False, True], lines
+        assert sorted(codes) == [0, 1], codes
+
+
+print(f"seed {SEED}")
+run_tests(globals())
