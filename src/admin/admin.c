@@ -7,8 +7,6 @@
 #include "admin/answer.h"
 #include "config.h"
 
-static const char topics_path[] = "/v1/topics/";
-
 void admin_refuse(struct http_request *r, int status, const char *detail)
 {
     answer_problem(r, status, "The request was refused", detail);
@@ -209,7 +207,7 @@ static void topic(void *self, struct http_request *r)
 {
     struct admin *a = self;
     struct bytes path = http_path(r);
-    size_t skip = sizeof topics_path - 1;
+    size_t skip = strlen("/v1/topics/");
     struct bytes rest = {(const char *)path.at + skip, path.n - skip};
     struct bytes name = word_take(&rest);
     struct queue_topic *t;

@@ -16,6 +16,6 @@ _Noreturn void check_failed(const char *file, int line, const char *func, const 
 #define MUST_USE __attribute__((warn_unused_result))
 
 /* The struct of the given type whose member is at `at`. */
-#define CONTAINER_OF(at, type, member) ((type *)(void *)((char *)(at) - offsetof(type, member)))
+#define CONTAINER_OF(at, type, member) ((type *)(void *)((char *)(at)-offsetof(type, member)))
 
 #endif

@@ -40,7 +40,7 @@ uint32_t crc32c_portable(uint32_t crc, const void *at, size_t n)
 
 #if defined(__x86_64__)
 __attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t crc, const void *at,
-                                                                size_t n)
+                                                               size_t n)
 {
     const unsigned char *p = at;
     uint64_t c = ~crc;

@@ -22,7 +22,7 @@ struct cli_client {
     bool too_big;
 };
 
-static void say(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static void say(const char *format, va_list args)
 {
     fputs("leaselog: ", stderr);
     vfprintf(stderr, format, args);

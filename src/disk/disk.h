@@ -36,7 +36,7 @@ struct disk {
     enum err (*size)(void *self, int file, uint64_t *size);
     /* Replaces `to`. Durable after sync_dir of the folder. */
     enum err (*rename)(void *self, const char *from, const char *to);
-    enum err (*remove)(void *self, const char *path); /* a file or an empty folder */
+    enum err (*remove)(void *self, const char *path);   /* a file or an empty folder */
     enum err (*make_dir)(void *self, const char *path); /* ERR_EXISTS when there */
     /* Makes creations, renames and removals in the folder durable. */
     enum err (*sync_dir)(void *self, const char *path);

@@ -48,7 +48,7 @@ struct partition_view {
     bool fifo;
     int64_t retention_ms;        /* messages accepted longer ago are expired */
     int64_t visibility_total_ms; /* 12 h on the SQS side: no lease lasts longer from its receive */
-    uint32_t receives_max;       /* 0: no dead-lettering for this group */
+    uint32_t receives_max;       /* receives in this group before a MOVE; 0: no dead-lettering */
     struct uuid dead_letter_topic; /* where MOVE sends; read only when receives_max > 0 */
     uint64_t in_flight_max;        /* leases at one time, a group */
 };
@@ -67,8 +67,9 @@ struct partition_duplicate {
 };
 
 /* May this message be appended? ERR_DUPLICATE: its dedup hash was accepted within its window, or
- * its origin's move is here already; `*duplicate` is the first one. ERR_FULL: the dedup table is.
- */
+ * its origin's move is here already; `*duplicate` is the first one (number UINT64_MAX: a move that
+ * was closed at its source, and where it went is forgotten). A moved message is not held against
+ * the dedup hashes. ERR_FULL: the dedup table is. */
 enum err partition_plan_send(const struct partition *p, const struct partition_view *view,
                              const struct record_message *m,
                              struct partition_duplicate *duplicate) MUST_USE;
@@ -105,8 +106,9 @@ void partition_grant_fini(struct partition_grant *g);
  * (FIFO) with no earlier message of their group in flight; a message whose receives are used up
  * becomes a MOVE instead. Standard: handed-back ones by lowest number, then in order. FIFO: as many
  * as possible of one message group before the next.
- * ERR_OK with picks_n = 0: nothing now. ERR_NEED: `*need` is the number whose header is missing.
- * ERR_NOT_FOUND: no such group. ERR_OVER_LIMIT: in_flight_max leases are held. */
+ * ERR_OK with picks_n = 0: nothing now (with PARTITION_MOVES_MAX moves: fold them and plan again).
+ * ERR_NEED: `*need` is the number whose header is missing. ERR_NOT_FOUND: no such group.
+ * ERR_OVER_LIMIT: in_flight_max leases are held. */
 enum err partition_plan_receive(const struct partition *p, const struct partition_view *view,
                                 struct partition_window *w, const struct partition_receive *request,
                                 struct partition_grant *out, uint64_t *need) MUST_USE;
@@ -217,7 +219,7 @@ size_t partition_deliverable(const struct partition *p, const struct partition_v
 
 struct partition_lease_info {
     uint64_t number;
-    uint32_t receive_count;
+    uint32_t receive_count; /* here: those before a move are in the message */
     int64_t until_ms;
     int64_t leased_since_ms;
     struct bytes holder; /* lent until the next apply */

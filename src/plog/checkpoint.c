@@ -203,10 +203,11 @@ void plog_checkpoint_if_due(struct plog *p)
         return;
     keeper_enter(p);
     enum err e = ERR_OK;
-    if (journal_is_half_full(p))
+    if (journal_is_half_full(p)) {
         e = checkpoint_write(p, false);
-    if (e == ERR_OK)
-        e = journal_prepare(p);
+        if (e == ERR_OK)
+            e = journal_prepare(p);
+    }
     if (e != ERR_OK && e != ERR_NO_SPACE)
         store_fail(p, "making a journal file", e);
     keeper_leave(p);

@@ -9,7 +9,7 @@
 #include "plog/format.h"
 #include "plog/inside.h"
 
-enum { LARGE_FILES_MIN = 4, FREE_FILES_KEPT = 4, ZEROS_BYTES = 1 << 20 };
+enum { LARGE_FILES_MIN = 4, ZEROS_BYTES = 1 << 20 };
 _Static_assert(32 + STAMP_BYTES + 24 == ROUND_HEADER_BYTES, "FORMAT.md, Journal");
 _Static_assert(44 + 20 == JOURNAL_HEADER_BYTES, "FORMAT.md, Journal");
 
@@ -274,15 +274,16 @@ enum err journal_recycle(struct plog *p, uint64_t round, bool current)
 
 enum err journal_prepare(struct plog *p)
 {
-    unsigned large = 0, free_files = 0;
+    unsigned large = 0;
+    uint64_t free_bytes = 0;
     lock_take(&p->commit_lk);
     for (size_t i = 0; i < p->journal.n; i++) {
-        large += p->journal.files[i]->bytes >= p->options.journal_bytes;
-        free_files += p->journal.files[i]->state == JOURNAL_FREE;
+        const struct journal_file *f = p->journal.files[i];
+        large += f->bytes >= p->options.journal_bytes;
+        free_bytes += f->state == JOURNAL_FREE ? f->bytes : 0;
     }
     lock_give(&p->commit_lk);
-    /* A store that hardly writes never needs more than its first small file and one other. */
-    if (large >= LARGE_FILES_MIN || (free_files > 0 && !journal_is_half_full(p)))
+    if (large >= LARGE_FILES_MIN || free_bytes >= p->options.journal_bytes)
         return ERR_OK;
     return make_and_add(p, p->options.journal_bytes, JOURNAL_FREE, NULL);
 }

@@ -64,7 +64,8 @@ bool journal_is_half_full(struct plog *p);
 /* [keeper] Recycles the files whose rounds are all below or at `round`; `current` too when no
  * round can be running. */
 enum err journal_recycle(struct plog *p, uint64_t round, bool current) MUST_USE;
-/* [keeper] Makes a large file when fewer than JOURNAL_LARGE_MIN exist and the journal is in use. */
+/* [keeper] Makes a large file unless there are four, or as much is free. For a journal that was
+ * half full: a store that hardly writes never needs more than its first small file. */
 enum err journal_prepare(struct plog *p) MUST_USE;
 void journal_close(struct plog *p);
 

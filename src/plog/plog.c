@@ -103,6 +103,7 @@ enum err plog_open(const struct plog_options *o, struct plog **out)
 
 void plog_close(struct plog *p)
 {
+    p->options.on_durable = NULL; /* the owners may be gone */
     if (!plog_failed(p)) {
         plog_commit(p, true);
         keeper_enter(p);

@@ -57,9 +57,12 @@ enum err plog_snapshot_write(struct plog_log *l, uint64_t offset, struct bytes s
     enum err e = file_replace(d, l->dir, path, pieces, state.n == 0 ? 1 : 2);
     mem_free(path);
     /* The folders of a log that no marks name yet may be gone after a power cut. */
-    if (e == ERR_OK && !l->marked)
+    lock_take(&l->plog->commit_lk);
+    bool marked = l->marked;
+    lock_give(&l->plog->commit_lk);
+    if (e == ERR_OK && !marked)
         e = log_sync_dirs(l);
-    if (e == ERR_OK && !l->marked)
+    if (e == ERR_OK && !marked)
         e = d->sync_dir(d->self, "t");
     uint64_t dropped;
     if (e != ERR_OK || !remember(l, offset, &dropped))

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Message attributes: names, types and values (SQS developer guide, "Message metadata"), and the
  * digests over them. */
-#include "config.h"
-
 #include <nettle/md5.h>
 #include <strings.h>
 

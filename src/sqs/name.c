@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config.h"
-
 #include "sqs/name.h"
 
 static bool name_char(unsigned char c)

@@ -11,7 +11,7 @@ import socket
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from leaselog import Client, Server, run_tests, test
+from leaselog import Client, Server, in_thread, run_tests, test
 
 WIRE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "wire")
 URL = "http://127.0.0.1:9324/000000000000/"  # as the captured requests have it; only its path counts
@@ -329,6 +329,61 @@ def the_js_client_is_answered_on_any_path():
     assert status == 200
     compare(Wire().send(request("js-requests/DeleteMessage", ('"r"', f'"{handle}"'))), "DeleteMessage")
     assert c.counts("q") == (0, 0, 0)
+
+
+@test
+def a_trace_header_of_the_http_request_goes_with_the_message():
+    c = fresh("orders")
+    trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1"
+    for header, kept in ((trace, True), ("hello", False)):
+        raw = request("json-requests/SendMessageBatch").replace(
+            b"\r\n\r\n", b"\r\nX-Amzn-Trace-Id: " + header.encode() + b"\r\n\r\n", 1).replace(b'"DelaySeconds": 1, ', b"")
+        lines, body = split(raw)
+        raw = b"\r\n".join(b"Content-Length: %d" % len(body) if line.startswith(b"Content-Length") else line
+                           for line in lines) + b"\r\n\r\n" + body
+        status, _, body = Wire().send(raw)
+        assert status == 200 and "MD5OfMessageSystemAttributes" not in json.loads(body)["Successful"][0], body
+        for m in c.call("ReceiveMessage", QueueUrl="orders", MaxNumberOfMessages=10, AttributeNames=["All"])["Messages"]:
+            assert (m["Attributes"].get("AWSTraceHeader") == trace) is kept, m
+            c.call("DeleteMessage", QueueUrl="orders", ReceiptHandle=m["ReceiptHandle"])
+
+
+@test
+def a_dead_lettered_message_names_its_source_and_counts_on():
+    c = fresh("dlq", "orders")
+    compare(Wire().send(request("json-requests/SetQueueAttributes", ('maxReceiveCount\\": 3', 'maxReceiveCount\\": 1'))),
+            "SetQueueAttributes")
+    c.call("SendMessage", QueueUrl="orders", MessageBody="m")
+    sent = c.call("ReceiveMessage", QueueUrl="orders", VisibilityTimeout=0)["Messages"][0]
+    assert c.call("ReceiveMessage", QueueUrl="orders") == {}
+    got = c.call("ReceiveMessage", QueueUrl="dlq", WaitTimeSeconds=10, AttributeNames=["All"])["Messages"][0]
+    assert got["MessageId"] == sent["MessageId"] and got["Attributes"]["ApproximateReceiveCount"] == "2", got
+    assert got["Attributes"]["DeadLetterQueueSourceArn"] == "arn:aws:sqs:us-east-1:000000000000:orders", got
+
+
+@test
+def a_long_poll_of_a_fifo_queue_is_answered_by_a_send():
+    c = fresh(FIFO)
+
+    def poll():
+        return Client(port).call("ReceiveMessage", QueueUrl=FIFO[0], WaitTimeSeconds=20, AttributeNames=["All"])
+
+    for i in range(10):
+        waiting = in_thread(poll)
+        c.call("SendMessage", QueueUrl=FIFO[0], MessageBody=f"m{i}", MessageGroupId="g", MessageDeduplicationId=f"{i}")
+        m = waiting.result()["Messages"][0]
+        assert m["Body"] == f"m{i}" and m["Attributes"]["MessageGroupId"] == "g", m
+        c.call("DeleteMessage", QueueUrl=FIFO[0], ReceiptHandle=m["ReceiptHandle"])
+    assert c.counts(FIFO[0]) == (0, 0, 0)
+
+
+@test
+def all_shows_16_attributes_of_a_fifo_queue():
+    c = fresh(FIFO)
+    got = c.call("GetQueueAttributes", QueueUrl=FIFO[0], AttributeNames=["All"])["Attributes"]
+    fifo = {"FifoQueue": "true", "ContentBasedDeduplication": "false", "DeduplicationScope": "queue",
+            "FifoThroughputLimit": "perQueue"}
+    assert len(got) == 16 and fifo.items() <= got.items(), got
 
 
 @test

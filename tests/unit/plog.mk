@@ -1,4 +1,9 @@
-# Tests of the room plog, and the disk that fails for them.
+# Tests of the rooms disk and plog, and the disk that fails for them.
+TEST_RUNNERS += tests/unit/test_disk
+tests_unit_test_disk_SOURCES = tests/unit/test_disk.c
+tests_unit_test_disk_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_disk_LDADD = libtestlib.a libdisk.a libbase.a $(CHECK_LIBS)
+
 check_LIBRARIES += libplogtest.a
 libplogtest_a_SOURCES = tests/lib/fault_disk.c tests/lib/fault_disk.h tests/lib/plog_model.c \
 	tests/lib/plog_model.h
@@ -15,3 +20,8 @@ EXTRA_PROGRAMS = tests/bench/bench_plog
 tests_bench_bench_plog_SOURCES = tests/bench/bench_plog.c
 tests_bench_bench_plog_CFLAGS = $(TEST_CFLAGS)
 tests_bench_bench_plog_LDADD = libplog.a libdisk.a libbase.a
+
+TEST_RUNNERS += tests/unit/test_plog
+tests_unit_test_plog_SOURCES = tests/unit/test_plog.c
+tests_unit_test_plog_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plog_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a $(CHECK_LIBS)

@@ -202,7 +202,7 @@ START_TEST(what_etcd_would_refuse_is_refused)
     expect("big", big);
     mem_free(big);
     static struct catalog_op many[CATALOG_TXN_MAX + 1];
-    static char keys[CATALOG_TXN_MAX + 1][8];
+    static char keys[CATALOG_TXN_MAX + 1][16];
     for (int i = 0; i <= CATALOG_TXN_MAX; i++) {
         snprintf(keys[i], sizeof keys[i], "m%d", i);
         many[i] = (struct catalog_op){.key = keys[i], .value = BYTES_OF("")};

@@ -53,7 +53,7 @@ START_TEST(a_plain_head_is_handled)
 {
     static const char *heads[] = {
         NEXT,
-        "\r\n" NEXT,
+        ("\r\n" NEXT),
         "GET /hello?a=/b?c&d HTTP/1.1\r\nHost:h\r\nX:\r\nY:  \t\r\nZ: a:b \r\n\r\n",
         "GET /hello HTTP/1.0\r\n\r\n",
         "POST /echo HTTP/1.1\r\nhost: h\r\ncontent-length: 0\r\n\r\n",

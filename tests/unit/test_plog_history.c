@@ -69,7 +69,7 @@ static void run(uint64_t seed, bool power)
 START_TEST(what_was_durable_survives_any_power_cut)
 {
     quiet();
-    for (uint64_t i = 0; i < seeds_of(400); i++) {
+    for (uint64_t i = 0; i < seeds_of(120); i++) {
         fprintf(stderr, "seed %llu\n", (unsigned long long)(test_seed() + i));
         run(test_seed() + i, true);
     }
@@ -79,7 +79,7 @@ END_TEST
 START_TEST(what_was_durable_survives_any_failed_operation)
 {
     quiet();
-    for (uint64_t i = 0; i < seeds_of(300); i++) {
+    for (uint64_t i = 0; i < seeds_of(100); i++) {
         fprintf(stderr, "seed %llu\n", (unsigned long long)(test_seed() + i));
         run(test_seed() + i, false);
     }

@@ -85,7 +85,7 @@ START_TEST(a_batch_comes_back_in_order)
     enum err errs[QUEUE_BATCH_MAX];
     memset(m, 0, sizeof m);
     for (int i = 0; i < QUEUE_BATCH_MAX; i++) {
-        m[i].body = (struct bytes){"0123456789" + i, 1};
+        m[i].body = (struct bytes){&"0123456789"[i], 1};
         m[i].delay_ms = -1;
     }
     struct waiting w;

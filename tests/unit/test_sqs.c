@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The tables and the decoder of the room sqs: faults, actions, names, every captured request. */
-#include "config.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -384,7 +382,7 @@ START_TEST(a_list_of_too_many_names_is_refused)
     }
     ck_assert_uint_eq(request.attribute_names.n, SQS_LIST_MAX);
     for (int i = 0; i < SQS_LIST_MAX; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "a%d", i);
         ck_bytes(request.attribute_names.at[i], name);
     }

@@ -650,7 +650,7 @@ END_TEST
 START_TEST(tags_have_their_own_limits)
 {
     struct sqs_pair tags[51];
-    char keys[51][4];
+    char keys[51][16];
     for (int i = 0; i < 51; i++) {
         snprintf(keys[i], sizeof keys[i], "k%d", i);
         tags[i] = (struct sqs_pair){bytes_of_text(keys[i]), BYTES_OF("")};
