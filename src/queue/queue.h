@@ -117,11 +117,12 @@ void queue_topic_give_back(struct queue_topic *t);
 /* The settings now: an immutable snapshot, lent until queue_topic_give_back. */
 const struct topic_config *queue_topic_config(struct queue_topic *t);
 
-/* [job] id and times are filled in. ERR_EXISTS, ERR_FULL, ERR_NO_SPACE, ERR_IO. */
+/* [job] id and times are filled in. ERR_EXISTS, ERR_FULL, ERR_NO_SPACE, ERR_IO; ERR_INVALID:
+ * settings that topic_config_decode would not take. */
 enum err queue_topic_create(struct queue *q, const struct topic_config *want,
                             struct queue_topic **out) MUST_USE;
 /* [job] Calls `change` on a copy of the newest settings (again on a conflict) and stores it.
- * `change` answers an error to refuse. */
+ * `change` answers an error to refuse. ERR_INVALID as for create. */
 enum err queue_topic_change(struct queue_topic *t,
                             enum err (*change)(void *arg, struct topic_config *settings),
                             void *arg) MUST_USE;

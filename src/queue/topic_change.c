@@ -80,6 +80,19 @@ enum err topic_keys_drop(struct queue *q, const struct topic_config *config)
     return e;
 }
 
+/* Settings that a start would refuse to read must never be stored. */
+static enum err check_sound(const struct topic_config *config)
+{
+    struct buf json = BUF_EMPTY;
+    struct topic_config copy;
+    topic_config_encode(config, &json);
+    enum err e = topic_config_decode(buf_bytes(&json), &copy);
+    if (e == ERR_OK)
+        topic_config_fini(&copy);
+    buf_fini(&json);
+    return e == ERR_OK ? ERR_OK : ERR_INVALID;
+}
+
 /* ---- create ---- */
 
 static enum err keys_create(struct queue *q, const struct topic_config *config, int64_t *rev)
@@ -237,7 +250,9 @@ enum err queue_topic_create(struct queue *q, const struct topic_config *want,
     lock_give(&q->topics_lk);
     config.state = TOPIC_CREATING;
     config.created_wall_ms = config.modified_wall_ms = clock_wall_ms(q->clock);
-    e = keys_create(q, &config, &rev);
+    e = check_sound(&config);
+    if (e == ERR_OK)
+        e = keys_create(q, &config, &rev);
     if (e != ERR_OK) {
         topic_config_fini(&config);
         return e;
@@ -275,6 +290,8 @@ static enum err change_once(struct queue_topic *t,
     e = topic_config_decode(kv.value, &config);
     if (e == ERR_OK) {
         e = config.state == TOPIC_READY ? change(arg, &config) : ERR_NOT_FOUND;
+        if (e == ERR_OK)
+            e = check_sound(&config);
         config.modified_wall_ms = clock_wall_ms(t->q->clock);
         if (e == ERR_OK)
             e = store(t->q, &config, kv.mod_rev, &rev);
@@ -346,7 +363,9 @@ enum err queue_topic_delete(struct queue_topic *t)
 
 void topic_remove_rest(struct queue_topic *t)
 {
-    queue_commit_all(t->q);
+    /* What was sent just before the delete is still answered: a log that goes takes its uncommitted
+     * batches along. When this fails, so has the data directory, and those who wait were told. */
+    (void)!wait_for_topic(t);
     logs_remove(t);
     if (plog_failed(t->q->plog))
         return;

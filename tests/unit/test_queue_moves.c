@@ -136,6 +136,22 @@ START_TEST(a_message_appended_at_the_target_before_a_crash_is_not_appended_again
 }
 END_TEST
 
+START_TEST(nothing_moves_before_its_intent_is_committed)
+{
+    send_text("q", "poison");
+    use_up("q");
+    ck_assert_uint_eq(receive("q", 1).n, 0);
+    struct queue_topic *dead = topic_of("dead"), *q = topic_of("q");
+    uint64_t end = plog_end(dead->partitions[0].log);
+    move_drive(&q->partitions[0]);
+    ck_assert_uint_eq(plog_end(dead->partitions[0].log), end);
+    queue_topic_give_back(dead);
+    queue_topic_give_back(q);
+    bench_settle();
+    ck_assert_counts("dead", 1, 0, 0);
+}
+END_TEST
+
 START_TEST(without_its_target_a_message_is_delivered_on)
 {
     topic_drop("dead");
@@ -230,6 +246,7 @@ TCase *tcase_moves(void)
     tcase_add_test(t, a_receive_that_moves_one_still_brings_the_next);
     tcase_add_loop_test(t, a_poison_message_lands_once_wherever_the_process_dies, 0, 3);
     tcase_add_test(t, a_message_appended_at_the_target_before_a_crash_is_not_appended_again);
+    tcase_add_test(t, nothing_moves_before_its_intent_is_committed);
     tcase_add_test(t, without_its_target_a_message_is_delivered_on);
     tcase_add_test(t, a_target_that_goes_while_a_move_is_open_gives_the_message_back);
     tcase_add_test(t, a_fifo_move_keeps_the_group_and_shows_the_message_id_as_dedup_id);

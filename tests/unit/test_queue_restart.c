@@ -148,6 +148,26 @@ START_TEST(an_idle_start_writes_nothing)
 }
 END_TEST
 
+START_TEST(the_first_batch_of_a_life_opens_with_its_epoch)
+{
+    send_text("q", "a");
+    bench_restart();
+    struct queue_topic *t = topic_of("q");
+    uint64_t end = plog_end(t->partitions[0].log);
+    send_text("q", "b");
+    ck_assert_uint_eq(plog_end(t->partitions[0].log), end + 2);
+    send_text("q", "c");
+    ck_assert_uint_eq(plog_end(t->partitions[0].log), end + 3);
+    struct plog_cursor cursor;
+    struct plog_entry entry;
+    ck_assert_int_eq(plog_cursor_at_offset(t->partitions[0].log, end, 4096, &cursor), ERR_OK);
+    ck_assert_int_eq(plog_cursor_next(&cursor, &entry), ERR_OK);
+    ck_assert_int_eq(entry.type, RECORD_EPOCH);
+    plog_cursor_close(&cursor);
+    queue_topic_give_back(t);
+}
+END_TEST
+
 /* Some traffic of every kind. */
 static void random_traffic(struct rng *rng, const char *topic, int steps)
 {
@@ -252,6 +272,7 @@ TCase *tcase_restart(void)
     tcase_add_test(t, after_a_reboot_time_goes_on_by_the_wall_clock_but_never_back);
     tcase_add_loop_test(t, an_old_receipt_never_matches_a_lease_of_another_life, 0, 2);
     tcase_add_test(t, an_idle_start_writes_nothing);
+    tcase_add_test(t, the_first_batch_of_a_life_opens_with_its_epoch);
     tcase_add_test(t, a_snapshot_folded_in_the_background_equals_the_live_state);
     tcase_add_test(t, every_way_to_stop_leads_back_to_the_same_state);
     tcase_add_test(t, snapshots_are_written_while_serving);

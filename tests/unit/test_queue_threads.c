@@ -11,7 +11,7 @@
 #include "lib/runner.h"
 #include "queue/queue.h"
 
-enum { SENDERS = 2, RECEIVERS = 3, MESSAGES = 1500, PARTITIONS = 3, FIFO_GROUPS = 5 };
+enum { SENDERS = 2, MESSAGES = 1500, PARTITIONS = 3, FIFO_GROUPS = 5 };
 
 static char dir[FOLDER_PATH_ROOM], catalog_path[96];
 static struct disk disk;
@@ -208,6 +208,61 @@ static void make_topic(struct queue_job *job)
     set(&m->r, &m->r.ready);
 }
 
+/* Meanwhile settings change, and another topic comes and goes. */
+struct churn {
+    struct queue_job job;
+    struct request r;
+};
+
+static enum err set_visibility(void *arg, struct topic_config *c)
+{
+    c->visibility_ms = 30000 + *(uint32_t *)arg;
+    return ERR_OK;
+}
+
+static void churn_once(struct queue_job *job)
+{
+    static uint32_t turn;
+    struct churn *c = CONTAINER_OF(job, struct churn, job);
+    struct topic_config config;
+    struct queue_topic *t;
+    turn++;
+    if (queue_topic_change(topic, set_visibility, &turn) != ERR_OK)
+        __atomic_fetch_add(&waits_failed, 1, __ATOMIC_RELAXED);
+    topic_config_init(&config);
+    snprintf(config.name, sizeof config.name, "comes-and-goes");
+    config.partitions = 2;
+    if (queue_topic_create(q, &config, &t) == ERR_OK) {
+        struct queue_message m = {.body = BYTES_OF("x"), .delay_ms = -1};
+        struct queue_sent sent;
+        enum err e;
+        queue_send(t, &m, 1, &sent, &e, &c->r.w);
+        if (e != ERR_OK || queue_topic_delete(t) != ERR_OK)
+            __atomic_fetch_add(&waits_failed, 1, __ATOMIC_RELAXED);
+        queue_topic_give_back(t);
+    }
+    topic_config_fini(&config);
+    set(&c->r, &c->r.woken);
+}
+
+static void *churner(void *arg)
+{
+    struct churn c = {.job.run = churn_once};
+    (void)arg;
+    request_init(&c.r);
+    c.r.w.ready = on_ready;
+    while (!all_received()) {
+        if (queue_run(q, &c.job) != ERR_OK || !wait_for(&c.r, &c.r.woken, 20000))
+            __atomic_fetch_add(&waits_failed, 1, __ATOMIC_RELAXED);
+        settle(&c.r);
+    }
+    request_fini(&c.r);
+    return NULL;
+}
+
+static void *(*const roles[])(void *) = {sender, sender, receiver, receiver, receiver, churner};
+enum { THREADS = sizeof roles / sizeof roles[0] };
+
 START_TEST(nothing_is_lost_or_missed_among_threads)
 {
     bool fifo = _i == 1;
@@ -226,14 +281,13 @@ START_TEST(nothing_is_lost_or_missed_among_threads)
     ck_assert_int_eq(m.err, ERR_OK);
     request_fini(&m.r);
     topic_config_fini(&m.config);
-    pthread_t threads[SENDERS + RECEIVERS];
-    int which[SENDERS + RECEIVERS];
-    for (int i = 0; i < SENDERS + RECEIVERS; i++) {
+    pthread_t threads[THREADS];
+    int which[THREADS];
+    for (int i = 0; i < THREADS; i++) {
         which[i] = i;
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, i < SENDERS ? sender : receiver, &which[i]), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, roles[i], &which[i]), 0);
     }
-    for (int i = 0; i < SENDERS + RECEIVERS; i++)
+    for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     struct queue_counters c;
     ck_assert_int_eq(queue_count(topic, BYTES_NONE, &c), ERR_OK);

@@ -31,6 +31,13 @@ static enum err refuse(void *arg, struct topic_config *c)
     return ERR_INVALID;
 }
 
+static enum err nonsense(void *arg, struct topic_config *c)
+{
+    (void)arg;
+    c->receives_max = 3; /* and no dead-letter topic: a start could not read this */
+    return ERR_OK;
+}
+
 START_TEST(a_change_is_kept_and_what_was_lent_stays_as_it_was)
 {
     struct queue_topic *t = topic_of("q");
@@ -40,6 +47,7 @@ START_TEST(a_change_is_kept_and_what_was_lent_stays_as_it_was)
     ck_assert_int_eq(before->visibility_ms, 30000);
     ck_assert_int_eq(queue_topic_config(t)->visibility_ms, 7000);
     ck_assert_int_eq(queue_topic_change(t, refuse, NULL), ERR_INVALID);
+    ck_assert_int_eq(queue_topic_change(t, nonsense, NULL), ERR_INVALID);
     ck_assert_int_eq(queue_topic_config(t)->visibility_ms, 7000);
     queue_topic_give_back(t);
     bench_restart();

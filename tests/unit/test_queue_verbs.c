@@ -184,6 +184,11 @@ START_TEST(garbage_is_no_receipt)
         text[i] = text[i] == 'A' ? 'B' : 'A';
         ck_assert_int_eq(delete_receipt("q", text), ERR_INVALID);
     }
+    memcpy(text, g.at[0].receipt, sizeof text);
+    char *last = &text[strlen(text) - 1];
+    for (*last = '-'; *last <= 'z'; (*last)++) /* bits that no byte needs must be zero */
+        if (*last != g.at[0].receipt[last - text])
+            ck_assert_int_eq(delete_receipt("q", text), ERR_INVALID);
     ck_assert_int_eq(delete_receipt("q", g.at[0].receipt), ERR_OK);
 }
 END_TEST
