@@ -211,6 +211,12 @@ static enum MHD_Result receive_whole(struct http_request *r)
         return r->loop->ending ? MHD_NO : MHD_YES;
     if (r->state != REQUEST_READING)
         return MHD_YES;
+    if (r->loop->ending && r->refuse_status == 0) {
+        /* It came after the last request was answered; nobody would be there to answer this one. */
+        r->close = true;
+        r->refuse_status = 503;
+        r->refuse_text = "the server is stopping";
+    }
     if (r->refuse_status != 0) {
         reply_refuse(r, r->refuse_status, r->refuse_text);
         return MHD_YES;

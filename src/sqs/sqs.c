@@ -142,12 +142,14 @@ static void on_wake(void *self, struct http_request *r)
         c->next(c);
 }
 
-/* The request may be finished and freed as soon as the flag is up and the wake is posted. */
+/* Ends a wait that began with http_hold: a server that stops may finish the request before those
+ * who are to tell it have, and they write into its arena. */
 static void wake(struct sqs_call *c)
 {
     struct http_request *r = c->http;
     atomic_store_explicit(&c->woken, true, memory_order_release);
     http_wake(r);
+    http_let_go(r);
 }
 
 static void on_committed(struct queue_wait *w)
@@ -160,9 +162,13 @@ void sqs_call_commit(struct sqs_call *c, sqs_step *next)
     c->next = next;
     c->wait.ready = on_committed;
     atomic_store_explicit(&c->woken, false, memory_order_relaxed);
-    if (queue_wait_start(&c->wait))
+    http_hold(c->http);
+    if (queue_wait_start(&c->wait)) {
         http_park(c->http, on_wake, c, 0, false);
-    else if (c->wait.err != ERR_OK)
+        return;
+    }
+    http_let_go(c->http);
+    if (c->wait.err != ERR_OK)
         sqs_reply_err(c, c->wait.err);
     else
         next(c);
@@ -181,11 +187,14 @@ void sqs_call_run(struct sqs_call *c, sqs_step *work, sqs_step *next)
     c->work = work;
     c->job.run = on_job;
     atomic_store_explicit(&c->woken, false, memory_order_relaxed);
+    http_hold(c->http);
     enum err e = queue_run(c->front->queue, &c->job);
-    if (e != ERR_OK)
-        sqs_reply_err(c, e);
-    else
+    if (e == ERR_OK) {
         http_park(c->http, on_wake, c, 0, false);
+        return;
+    }
+    http_let_go(c->http);
+    sqs_reply_err(c, e);
 }
 
 size_t sqs_routes(struct sqs *s, struct http_route *out)

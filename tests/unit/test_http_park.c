@@ -370,6 +370,44 @@ static int entries(const char *folder)
     return n;
 }
 
+static struct http_client *_Atomic late;
+
+/* Speaks up at the end of the pass in which the loop finds that nothing is left to do. */
+static void ask_late(void *self)
+{
+    struct fixture *g = self;
+    struct http_client *c =
+        g->server != NULL && http_stopping(g->server) ? atomic_exchange(&late, NULL) : NULL;
+    if (c != NULL)
+        ck_assert(http_client_text(c, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"));
+}
+
+static void with_late(struct http_options *o)
+{
+    o->loops = 1;
+    o->pass_end = ask_late;
+}
+
+START_TEST(a_request_that_comes_after_the_last_answer_is_not_handled)
+{
+    struct fixture *g = fixture_start(with_late);
+    struct http_client c = http_client_open(g->port);
+    ck_assert_int_eq(http_client_ask(&c, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"), 200);
+    int handled = atomic_load(&g->handled);
+    atomic_store(&late, &c);
+    http_server_stop(g->server, 1000);
+    ck_assert_ptr_null(atomic_load(&late));
+    ck_assert_int_eq(atomic_load(&g->handled), handled);
+    struct http_answer a;
+    if (http_client_answer(&c, false, &a)) {
+        ck_assert_int_eq(a.status, 503);
+        http_answer_free(&a);
+    }
+    http_client_close(&c);
+    fixture_free(g);
+}
+END_TEST
+
 START_TEST(a_stopped_server_leaves_no_descriptor_and_no_thread)
 {
     int fds = entries("/proc/self/fd"), threads = entries("/proc/self/task");
@@ -478,6 +516,7 @@ Suite *suite_new(void)
     t = case_new(s, "start and end");
     tcase_add_test(t, a_drain_wakes_pollers_and_takes_no_connection);
     tcase_add_test(t, a_stop_that_waits_in_vain_tells_who_was_parked);
+    tcase_add_test(t, a_request_that_comes_after_the_last_answer_is_not_handled);
     tcase_add_test(t, a_stopped_server_leaves_no_descriptor_and_no_thread);
     tcase_add_test(t, bad_addresses_and_taken_ports_are_told_apart);
     tcase_add_test(t, ipv6_is_served);
