@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "http/inside.h"
 #include "http_fixture.h"
 #include "lib/runner.h"
 
@@ -376,8 +377,9 @@ static struct http_client *_Atomic late;
 static void ask_late(void *self)
 {
     struct fixture *g = self;
-    struct http_client *c =
-        g->server != NULL && http_stopping(g->server) ? atomic_exchange(&late, NULL) : NULL;
+    const struct http_server *s = g->server;
+    bool last = s != NULL && atomic_load(&s->phase) == SERVER_STOPPING && s->loops[0].drained;
+    struct http_client *c = last ? atomic_exchange(&late, NULL) : NULL;
     if (c != NULL)
         ck_assert(http_client_text(c, "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"));
 }
