@@ -153,7 +153,11 @@ def bend_head(rng, lines, body):
         elif which == 1 and len(lines) > 1:
             del lines[at]
         elif which == 2:
-            lines[at] = lines[at].split(b":")[0] + b": " + odd_text(rng).encode().replace(b"\n", b"")
+            name = lines[at].split(b":")[0]
+            odd = rng.choice((odd_text(rng).encode().replace(b"\n", b""), b"\xff\xfe", b'"', b"\\"))
+            if name == b"Authorization" and rng.random() < 0.7:
+                odd = b"AWS4-HMAC-SHA256 Credential=A/20261129/" + odd + b"/sqs/aws4_request, SignedHeaders=host, Signature=0"
+            lines[at] = name + b": " + odd
         elif which == 3:
             lines.append(b"Content-Length: " + rng.choice((b"0", b"1", b"-1", b"+5", b"1e3", b"9" * 30, b"18446744073709551616",
                                                             b"9223372036854775807", b"99999999", b"0x10", b"", b"5, 5")))
@@ -270,9 +274,12 @@ def read_answers(s, one, head_only):
 def judge(status, headers, body, head_only):
     if status >= 500 and status not in BARE:
         raise Broken(f"a {status}: {body[:300]!r}")
-    if status < 400 or head_only:
-        return
     kind = headers.get(b"content-type", b"")
+    if head_only or (status < 400 and not body):
+        return
+    if status < 400:
+        json.loads(body.decode())  # UTF-8 without exception
+        return
     if kind == b"application/x-amz-json-1.0":
         fault = json.loads(body)
         if "#" not in fault["__type"] or b";" not in headers[b"x-amzn-query-error"]:

@@ -183,6 +183,22 @@ def beyond_the_most_connections_those_that_are_there_are_served_and_room_comes_b
 
 
 @test
+def more_connections_than_descriptors_do_not_cost_the_data_directory():
+    with Server(prefix=("prlimit", "--nofile=800")) as s:
+        c = s.client()
+        c.call("CreateQueue", QueueName="q")
+        held = [raw(s.port, b"P") for _ in range(800)]
+        for i in range(20):
+            large_batch(c)
+            c.call("CreateQueue", QueueName=f"q-{i}")
+            c.call("SendMessage", QueueUrl=f"q-{i}", MessageBody="x")
+        assert c.counts("q") == (200, 0, 0)
+        for k in held:
+            k.close()
+        assert s.stop() == 0
+
+
+@test
 def clients_that_never_read_keep_nobody_waiting_and_do_not_hold_up_the_end():
     with Server("--stop-timeout", "1") as s:
         c = s.client()
