@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The catalogue's tables, as steps: step n brings a file from user_version n-1 to n. The build
 -- embeds them in the broker, which runs each missing step in its own transaction. A step that was
 -- released is never changed; a change of the schema is a new step at the end.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Read by the scripts beside it: what they share. Not to be run.
 
 say() { printf '%s\n' "$*" >&2; }

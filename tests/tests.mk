@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A room's test links only the rooms below it, so the linker catches an arrow that points upward.
 TEST_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS) -I$(top_srcdir)/tests -Wno-conversion
 TEST_EXTENSIONS = .sh

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 bin_PROGRAMS += leaselog
 leaselog_CFLAGS = $(AM_CFLAGS) $(INIH_CFLAGS)
 leaselog_SOURCES = %D%/main.c %D%/notify.c %D%/notify.h %D%/options.c %D%/options.h %D%/serve.c %D%/serve.h

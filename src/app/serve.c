@@ -75,7 +75,7 @@ static int start_failed(const struct broker *b, enum err e)
     if (e == ERR_NEWER_FORMAT)
         advice = "; start the version that wrote it, or a later one";
     if (e == ERR_CORRUPT)
-        advice = "; the lines above name the file; nothing was written";
+        advice = "; the lines above name the file";
     fprintf(stderr, "leaselog: cannot serve from %s: %s%s\n", b->options.data_dir, err_text(e),
             advice);
     return e == ERR_PERMISSION || e == ERR_NEWER_FORMAT ? EXIT_CODE_CONFIG : EXIT_CODE_FAILURE;

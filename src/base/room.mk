@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libbase.a
 libbase_a_CFLAGS = $(AM_CFLAGS) $(NETTLE_CFLAGS)
 libbase_a_SOURCES = %D%/arena.c %D%/arena.h %D%/buf.c %D%/buf.h %D%/bytes.h %D%/check.c \

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libcatalog.a
 libcatalog_a_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS)
 libcatalog_a_SOURCES = %D%/catalog.c %D%/catalog.h %D%/schema.c %D%/schema.h %D%/start.c \

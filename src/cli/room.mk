@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libcli.a
 libcli_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(JANSSON_CFLAGS)
 libcli_a_SOURCES = %D%/answer.c %D%/answer.h %D%/args.c %D%/args.h %D%/cli.c %D%/cli.h \

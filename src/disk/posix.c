@@ -40,6 +40,10 @@ static enum err err_of_errno(int number)
     case EPERM:
     case EROFS:
         return ERR_PERMISSION;
+    case EISDIR: /* what lies there is of another kind than what was put there */
+    case ENOTDIR:
+    case ELOOP:
+        return ERR_CORRUPT;
     default:
         return ERR_IO;
     }

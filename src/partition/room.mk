@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libpartition.a
 libpartition_a_CFLAGS = $(AM_CFLAGS)
 libpartition_a_SOURCES = %D%/apply.c %D%/codec.h %D%/count.c %D%/dedup.c %D%/dedup.h \

@@ -97,6 +97,8 @@ enum err marks_read(const struct disk *d, struct marks *out)
         note(NOTE_ERROR, "plog", "the file marks is damaged or missing (byte 0)");
     else if (e == ERR_NEWER_FORMAT)
         note(NOTE_ERROR, "plog", "the file marks was written by a newer version");
+    else if (e != ERR_OK)
+        note(NOTE_ERROR, "plog", "the file marks: %s", err_text(e));
     return e;
 }
 

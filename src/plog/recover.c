@@ -184,7 +184,12 @@ static void set_ends(struct plog *p)
 static enum err bring_together(struct recovery *r)
 {
     struct plog *p = r->plog;
-    enum err e = walk(r, apply_dir_entry);
+    const struct disk *d = p->disk;
+    /* A journal file's name may be in the page cache only, when the sync of its folder has failed;
+     * no round may be trusted to a file that a power cut can take away. */
+    enum err e = d->sync_dir(d->self, "journal");
+    if (e == ERR_OK)
+        e = walk(r, apply_dir_entry);
     if (e == ERR_OK)
         e = make_folders(r);
     if (e == ERR_OK)
@@ -198,11 +203,25 @@ static enum err bring_together(struct recovery *r)
     return checkpoint_write(p, true);
 }
 
+/* It is made before store.json, so a store without it has lost it. */
+static enum err check_folder(const struct disk *d)
+{
+    struct names names;
+    enum err e = names_list(d, "t", &names);
+    if (e == ERR_OK)
+        names_fini(&names);
+    else
+        note(NOTE_ERROR, "plog", "the folder t: %s", err_text(e));
+    return e == ERR_NOT_FOUND ? ERR_CORRUPT : e;
+}
+
 enum err recover_store(struct plog *p)
 {
     struct marks marks = {0};
     struct recovery r = {.plog = p};
-    enum err e = marks_read(p->disk, &marks);
+    enum err e = check_folder(p->disk);
+    if (e == ERR_OK)
+        e = marks_read(p->disk, &marks);
     if (e == ERR_OK) {
         take_marks(p, &marks);
         e = journal_open(p, marks.round, &r.rounds);

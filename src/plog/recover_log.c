@@ -146,11 +146,10 @@ static enum err check_segments(struct plog_log *l)
     return e;
 }
 
-enum err recover_log_open(struct plog_log *l)
+static enum err open_files(struct plog_log *l)
 {
     struct names names;
     enum err e = names_list(l->plog->disk, l->dir, &names);
-    l->written = l->mark;
     if (e == ERR_NOT_FOUND && l->marked) {
         damaged(l, l->mark.segment, 0, "the log's folder is missing");
         return ERR_OK;
@@ -163,7 +162,22 @@ enum err recover_log_open(struct plog_log *l)
     if (e == ERR_OK && l->damage == NULL)
         e = list_others(l, &names);
     names_fini(&names);
+    return e;
+}
+
+enum err recover_log_open(struct plog_log *l)
+{
+    l->written = l->mark;
+    enum err e = open_files(l);
     l->indexed_position = l->mark.position;
+    if (e == ERR_CORRUPT) {
+        damaged(l, l->mark.segment, 0, "the file or its folder is something else");
+        return ERR_OK;
+    }
+    /* May pass, so it must not count as damage: what the journal holds for a damaged log goes out
+     * of its way. */
+    if (e != ERR_OK)
+        note(NOTE_ERROR, "plog", "%s: %s", l->dir, err_text(e));
     return e;
 }
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libplog.a
 libplog_a_CFLAGS = $(AM_CFLAGS)
 libplog_a_SOURCES = %D%/batch.c %D%/batch.h %D%/cache.c %D%/cache.h %D%/checkpoint.c \

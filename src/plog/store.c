@@ -110,6 +110,8 @@ enum err store_read(struct plog *p)
         note(NOTE_ERROR, "plog", "store.json is damaged (byte 0)");
     else if (e == ERR_NEWER_FORMAT)
         note(NOTE_ERROR, "plog", "store.json was written by a newer version");
+    else if (e != ERR_OK)
+        note(NOTE_ERROR, "plog", "store.json: %s", err_text(e));
     return e;
 }
 

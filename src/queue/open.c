@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/codec.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "catalog/topic.h"
@@ -62,6 +63,31 @@ static void queue_free(struct queue *q)
     mem_free(q);
 }
 
+static void count_log(void *arg, struct plog_log *log)
+{
+    (void)log;
+    ++*(size_t *)arg;
+}
+
+/* Each start raises the epoch before any log is made. So a catalogue without one beside logs was
+ * lost and made anew, and would give away all that is stored. */
+static enum err check_not_lost(struct queue *q, const char *path)
+{
+    struct catalog_kv kv = {0};
+    size_t logs = 0;
+    enum err e = catalog_get(q->catalog, "k/epoch", &kv);
+    catalog_kv_fini(&kv);
+    if (e != ERR_NOT_FOUND)
+        return e;
+    plog_each(q->plog, count_log, &logs);
+    if (logs == 0)
+        return ERR_OK;
+    note(NOTE_ERROR, "queue",
+         "%s was missing or empty, but the folder t holds %zu logs: put back their catalogue", path,
+         logs);
+    return ERR_CORRUPT;
+}
+
 static enum err open_stores(struct queue *q, const struct queue_options *o)
 {
     struct plog_options p;
@@ -81,6 +107,8 @@ static enum err open_stores(struct queue *q, const struct queue_options *o)
     time_start(q, &last);
     e = catalog_open(o->catalog_path, &q->catalog);
     if (e == ERR_OK)
+        e = check_not_lost(q, o->catalog_path);
+    if (e == ERR_OK)
         e = catalog_epoch_raise(q->catalog, &q->epoch);
     if (e == ERR_OK)
         e = secret_start(q, o->fresh_secret);
@@ -93,8 +121,9 @@ static enum err open_stores(struct queue *q, const struct queue_options *o)
 struct found {
     struct queue *q;
     struct queue_topic *topics; /* a hash by id */
-    struct plog_log **strays;   /* logs that belong to no topic */
-    size_t strays_n;
+    struct plog_log **doomed;   /* logs of topics that are being deleted */
+    size_t doomed_n;
+    bool doomed_stay; /* not all of them could be removed */
 };
 
 static enum err find_topics(struct found *f)
@@ -123,23 +152,31 @@ static void match_log(void *arg, struct plog_log *log)
     struct plog_id id = plog_log_id(log);
     struct queue_topic *t = NULL;
     HASH_FIND(by_id, f->topics, id.topic, sizeof id.topic, t);
-    if (t != NULL && id.partition < t->partitions_n &&
-        queue_topic_config(t)->state != TOPIC_DELETING) {
+    if (t != NULL && queue_topic_config(t)->state == TOPIC_DELETING) {
+        f->doomed = mem_resize(f->doomed, (f->doomed_n + 1) * sizeof f->doomed[0]);
+        f->doomed[f->doomed_n++] = log;
+    } else if (t != NULL && id.partition < t->partitions_n) {
         partition_attach(&t->partitions[id.partition], log);
-        return;
+    } else {
+        /* No way of ours leads here: keys outlive logs. The catalogue is older than the logs, or
+         * another's; what it does not know may still be wanted. */
+        char hex[2 * sizeof id.topic + 1];
+        codec_hex_text((struct bytes){id.topic, sizeof id.topic}, hex);
+        note(NOTE_WARNING, "queue", "t/%s/%u belongs to no topic of the catalogue; it is kept", hex,
+             (unsigned)id.partition);
     }
-    f->strays = mem_resize(f->strays, (f->strays_n + 1) * sizeof f->strays[0]);
-    f->strays[f->strays_n++] = log;
 }
 
-static void remove_strays(struct found *f)
+static void remove_doomed(struct found *f)
 {
-    for (size_t i = 0; i < f->strays_n; i++) {
-        enum err e = plog_remove(f->q->plog, f->strays[i]);
-        if (e != ERR_OK)
-            note(NOTE_WARNING, "queue", "files of a deleted topic stay: %s", err_text(e));
+    for (size_t i = 0; i < f->doomed_n; i++) {
+        enum err e = plog_remove(f->q->plog, f->doomed[i]);
+        if (e == ERR_OK)
+            continue;
+        note(NOTE_WARNING, "queue", "files of a deleted topic stay: %s", err_text(e));
+        f->doomed_stay = true;
     }
-    mem_free(f->strays);
+    mem_free(f->doomed);
 }
 
 static void recover(struct queue_topic *t)
@@ -155,12 +192,13 @@ static void recover(struct queue_topic *t)
 }
 
 /* Takes t out of `found` and puts it where it belongs. */
-static enum err settle(struct queue *q, struct queue_topic *t)
+static enum err settle(struct queue *q, struct queue_topic *t, bool doomed_stay)
 {
     enum topic_state state = queue_topic_config(t)->state;
     enum err e = ERR_OK;
     if (state == TOPIC_DELETING) {
-        e = topic_keys_drop(q, queue_topic_config(t));
+        if (!doomed_stay) /* else the next start would not know whose they are */
+            e = topic_keys_drop(q, queue_topic_config(t));
         topic_free(t);
         return e;
     }
@@ -186,13 +224,13 @@ static enum err open_topics(struct queue *q)
     enum err e = find_topics(&f);
     if (e == ERR_OK) {
         plog_each(q->plog, match_log, &f);
-        remove_strays(&f);
+        remove_doomed(&f);
     }
     HASH_ITER(by_id, f.topics, t, next)
     {
         HASH_DELETE(by_id, f.topics, t);
         if (e == ERR_OK)
-            e = settle(q, t);
+            e = settle(q, t, f.doomed_stay);
         else
             topic_free(t);
     }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libqueue.a
 libqueue_a_CFLAGS = $(AM_CFLAGS) $(NETTLE_CFLAGS) $(JANSSON_CFLAGS)
 libqueue_a_SOURCES = %D%/commit.c %D%/finish.c %D%/housekeeper.c %D%/look.c %D%/move.c \

@@ -211,6 +211,8 @@ static void create_undo(struct queue_topic *t)
 {
     struct queue *q = t->q;
     logs_remove(t);
+    if (plog_failed(q->plog)) /* files may be left, and the keys say whose they are */
+        return;
     struct change *c = mem_new(sizeof *c);
     drop_keys(c, queue_topic_config(t), true);
     if (run(q, c, NULL, NULL) != ERR_OK)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libsqs.a
 libsqs_a_CFLAGS = $(AM_CFLAGS) $(NETTLE_CFLAGS) $(JANSSON_CFLAGS)
 libsqs_a_SOURCES = %D%/action.c %D%/action.h %D%/answer.c %D%/answer_attributes.c \

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Data directories of earlier formats.
 TEST_RUNNERS += tests/compat/test_compat
 tests_compat_test_compat_SOURCES = tests/compat/test_compat.c tests/unit/queue_fixture.c \

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc32c.h"
+#include "base/mem.h"
+#include "plog/format.h"
 #include "unit/queue_fixture.h"
 
 /* Where the packed directory of the test's format lies, and where a new one is to be written. */
@@ -180,6 +183,225 @@ START_TEST(leases_dedup_ids_and_receipts_of_format_1_still_hold)
 }
 END_TEST
 
+/* ---- what a later version wrote ---- */
+
+/* Reads a whole file of the unpacked directory; the path may hold the shell's patterns. */
+static char *file_load(const char *pattern, char path[256], size_t *n)
+{
+    char command[512];
+    snprintf(command, sizeof command, "ls %s/%s | tail -n 1", bench.dir, pattern);
+    FILE *f = popen(command, "r");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_ptr_nonnull(fgets(path, 256, f));
+    ck_assert_int_eq(pclose(f), 0);
+    path[strcspn(path, "\n")] = '\0';
+    f = fopen(path, "rb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fseek(f, 0, SEEK_END), 0);
+    *n = (size_t)ftell(f);
+    rewind(f);
+    char *at = mem_new(*n + 1);
+    ck_assert_uint_eq(fread(at, 1, *n, f), *n);
+    fclose(f);
+    return at;
+}
+
+static void file_store(const char *path, const char *at, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(at, 1, n, f), n);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+static void raise_version(char *at, size_t n, uint32_t seed)
+{
+    at[3]++;
+    format_crc_store(at, n, seed);
+}
+
+static void newer_store(void)
+{
+    char path[256];
+    size_t n;
+    char *at = file_load("store.json", path, &n);
+    char *version = strstr(at, "\"leaselog\":1"), *crc = strstr(at, ",\"crc32c\"");
+    ck_assert(version != NULL && crc != NULL);
+    version[strlen("\"leaselog\":")] = '2';
+    char digits[9];
+    snprintf(digits, sizeof digits, "%08x", crc32c(0, at, (size_t)(crc - at)));
+    memcpy(crc + strlen(",\"crc32c\":\""), digits, 8);
+    file_store(path, at, n);
+    mem_free(at);
+}
+
+static void newer_marks(void)
+{
+    char path[256];
+    size_t n;
+    char *at = file_load("marks", path, &n);
+    raise_version(at, n, 0);
+    file_store(path, at, n);
+    mem_free(at);
+}
+
+static void newer_journal_header(void)
+{
+    char path[256];
+    size_t n;
+    char *at = file_load("journal/*", path, &n);
+    raise_version(at, 64, 0);
+    file_store(path, at, n);
+    mem_free(at);
+}
+
+/* The seed of a round's CRC: lap and salt of the file, and the round's number (FORMAT.md). */
+static uint32_t round_seed(const char *file, const char *round)
+{
+    uint32_t seed = crc32c(0, file + 8, 16);
+    return crc32c(seed, round + 24, 8);
+}
+
+/* Does something to the first round of the journal, and makes its CRC good again. */
+static void change_round(void (*change)(char *round))
+{
+    char path[256];
+    size_t n;
+    char *at = file_load("journal/*", path, &n), *round = at + 4096;
+    ck_assert_uint_gt(n, 4096 + 96);
+    ck_assert(format_letters_fit(round, 'R'));
+    uint32_t length = le_load_u32(round + 8), old = le_load_u32(round + 4);
+    ck_assert_uint_le(length, n - 4096);
+    format_crc_store(round, length, round_seed(at, round));
+    ck_assert_uint_eq(le_load_u32(round + 4), old); /* the test knows the seed */
+    change(round);
+    format_crc_store(round, length, round_seed(at, round));
+    file_store(path, at, n);
+    mem_free(at);
+}
+
+static void raise_round(char *round)
+{
+    round[3]++;
+}
+
+static void raise_entry_kind(char *round)
+{
+    round[96] = 6;
+}
+
+/* The batch of the first append among the round's entries. */
+static char *first_batch(char *round)
+{
+    char *entry = round + 96;
+    for (uint32_t i = 0; i < le_load_u32(round + 12); i++) {
+        if (entry[0] == 1)
+            return entry + 36;
+        entry += 36 + le_load_u32(entry + 32);
+    }
+    ck_abort_msg("no append in the first round");
+    return NULL;
+}
+
+static void raise_batch(char *round)
+{
+    char *batch = first_batch(round);
+    raise_version(batch, le_load_u32(batch + 8), 0);
+}
+
+static void raise_compression(char *round)
+{
+    char *batch = first_batch(round);
+    batch[12] = 1;
+    format_crc_store(batch, le_load_u32(batch + 8), 0);
+}
+
+static void newer_round(void)
+{
+    change_round(raise_round);
+}
+
+static void newer_entry(void)
+{
+    change_round(raise_entry_kind);
+}
+
+static void newer_batch_in_journal(void)
+{
+    change_round(raise_batch);
+}
+
+static void newer_compression(void)
+{
+    change_round(raise_compression);
+}
+
+static void newer_catalogue(void)
+{
+    char path[256];
+    size_t n;
+    char *at = file_load("catalog.sqlite", path, &n);
+    at[63]++; /* user_version, big-endian: the file format of SQLite, section 1.3 */
+    file_store(path, at, n);
+    mem_free(at);
+}
+
+static const struct {
+    const char *what;
+    void (*make)(void);
+} newer[] = {
+    {"store.json", newer_store},
+    {"marks", newer_marks},
+    {"a journal file's header", newer_journal_header},
+    {"a round", newer_round},
+    {"an entry's kind", newer_entry},
+    {"a batch in the journal", newer_batch_in_journal},
+    {"a batch's compression", newer_compression},
+    {"catalog.sqlite", newer_catalogue},
+};
+
+START_TEST(what_a_later_version_wrote_is_left_to_it)
+{
+    unpack();
+    newer[_i].make();
+    ck_assert_msg(queue_open(&bench.options, &bench.q) == ERR_NEWER_FORMAT, "%s", newer[_i].what);
+    bench.q = NULL;
+    bench_teardown();
+}
+END_TEST
+
+/* Only what lies in one log: that log stays closed, and the others are served. */
+START_TEST(a_log_that_a_later_version_wrote_stays_closed)
+{
+    unpack();
+    bool snapshots = _i == 1;
+    char path[256];
+    size_t n;
+    char *at = file_load(snapshots ? "t/*/0/*.snap" : "t/*/0/*0000.log", path, &n);
+    ck_assert_uint_gt(n, 64);
+    raise_version(at, snapshots ? n : le_load_u32(at + 8), 0);
+    file_store(path, at, n);
+    mem_free(at);
+    bench_start();
+    static const char *const names[] = {"plain",  "later",  "orders.fifo", "dead",
+                                        "poison", "purged", "two"};
+    unsigned closed = 0, refused = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct queue_topic *t = topic_of(names[i]);
+        for (uint32_t k = 0; k < t->partitions_n; k++)
+            closed += t->partitions[k].closed;
+        queue_topic_give_back(t);
+        enum err e = receive_for(names[i], 1, 0).err;
+        refused += e != ERR_OK;
+        ck_assert_msg(e == ERR_OK || e == (snapshots ? ERR_CLOSED : ERR_NEWER_FORMAT), "%s: %s",
+                      names[i], err_text(e));
+    }
+    ck_assert_uint_eq(refused, 1);
+    ck_assert_uint_eq(closed, snapshots ? 1 : 0); /* old batches are only read when wanted */
+    bench_teardown();
+}
+END_TEST
+
 Suite *suite_new(void)
 {
     Suite *s = suite_create("compat");
@@ -190,6 +412,9 @@ Suite *suite_new(void)
     } else {
         tcase_add_test(tc, a_directory_of_format_1_opens_and_shows_what_was_stored);
         tcase_add_test(tc, leases_dedup_ids_and_receipts_of_format_1_still_hold);
+        tcase_add_loop_test(tc, what_a_later_version_wrote_is_left_to_it, 0,
+                            sizeof newer / sizeof newer[0]);
+        tcase_add_loop_test(tc, a_log_that_a_later_version_wrote_stays_closed, 0, 2);
     }
     suite_add_tcase(s, tc);
     return s;

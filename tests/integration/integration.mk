@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tests with the real server, on loopback and free ports.
 INTEGRATION_TESTS = tests/crash/test_crash.sh tests/integration/test_damage.sh \
 	tests/integration/test_serve.sh tests/integration/test_poll.sh \

@@ -164,6 +164,110 @@ def a_damaged_queue_is_closed_and_the_others_are_served():
         assert sorted(p["state"] for p in shown) == ["damaged", "ok"], shown
 
 
+def topic_folders(data):
+    return sorted(os.path.join(data, "t", n, "0") for n in os.listdir(os.path.join(data, "t")))
+
+
+def tree(data):
+    return sorted(os.path.relpath(p, data) for p in files(data, ""))
+
+
+def replaced_by_folder(path):
+    os.remove(path)
+    os.mkdir(path)
+
+
+def replaced_by_file(folder):
+    shutil.rmtree(folder)
+    open(folder, "w").close()
+
+
+def refused_start(server, word):
+    """The start must fail with 1, and a line above its last one must hold the word."""
+    open(os.path.join(server.folder, "log"), "w").close()
+    before = {n for n in tree(server.data) if n.endswith(".log")}
+    try:
+        server.start()
+    except RuntimeError:
+        pass
+    else:
+        raise AssertionError(f"it was served: {word}")
+    assert server.process.returncode == 1, server.process.returncode
+    assert word in server.notes(), f"{word} is not named: {server.notes()}"
+    assert before <= set(tree(server.data)), "messages were given away"
+
+
+@test
+def a_lost_part_of_the_directory_is_named_and_nothing_is_given_away():
+    def gone(name):
+        return lambda data: os.remove(os.path.join(data, name))
+
+    def empty(name):
+        return lambda data: os.truncate(os.path.join(data, name), 0)
+
+    def folder_gone(name):
+        return lambda data: shutil.rmtree(os.path.join(data, name))
+
+    for word, harm in (("catalog.sqlite", gone("catalog.sqlite")), ("catalog.sqlite", empty("catalog.sqlite")),
+                       ("catalog.sqlite", lambda data: replaced_by_folder(os.path.join(data, "catalog.sqlite"))),
+                       ("store.json", gone("store.json")), ("store.json", empty("store.json")),
+                       ("store.json", lambda data: replaced_by_folder(os.path.join(data, "store.json"))),
+                       ("marks", gone("marks")), ("marks", empty("marks")), ("journal", folder_gone("journal")),
+                       ("journal", gone("journal/00000001.wal")), ("folder t", folder_gone("t"))):
+        with Server() as s:
+            fill(s, 20)
+            s.kill()
+            original = s.data + ".original"
+            shutil.copytree(s.data, original)
+            harm(s.data)
+            refused_start(s, word)
+            refused_start(s, word)  # and the first refusal has not made it look right
+            shutil.rmtree(s.data)
+            os.rename(original, s.data)
+            s.start()
+            assert len(drain(s.client(), "other")) == 20
+
+
+@test
+def logs_that_the_catalogue_does_not_know_are_kept_and_named():
+    with Server() as s:
+        c = s.client()
+        c.call("CreateQueue", QueueName="early")
+        assert s.stop() == 0
+        shutil.copy(os.path.join(s.data, "catalog.sqlite"), os.path.join(s.folder, "backup"))
+        s.start()
+        fill(s, 20)
+        assert s.stop() == 0
+        newest = os.path.join(s.folder, "newest")
+        os.rename(os.path.join(s.data, "catalog.sqlite"), newest)
+        shutil.copy(os.path.join(s.folder, "backup"), os.path.join(s.data, "catalog.sqlite"))
+        s.start()  # an old backup of the catalogue: two topics are unknown to it
+        assert s.notes().count("belongs to no topic") == 2, s.notes()
+        assert s.client().counts("early") == (0, 0, 0)
+        assert s.stop() == 0
+        os.replace(newest, os.path.join(s.data, "catalog.sqlite"))
+        s.start()
+        assert len(drain(s.client(), "other")) == 20
+
+
+@test
+def a_thing_of_another_kind_in_a_log_s_place_closes_that_log_only():
+    for harm in (lambda folder: replaced_by_folder(os.path.join(folder, "0" * 20 + ".log")), replaced_by_file):
+        with Server() as s:
+            fill(s, 20)
+            assert s.stop() == 0
+            harm(topic_folders(s.data)[0])
+            s.start()
+            c, refused = s.client(), []
+            for q in ("hit", "other"):
+                try:
+                    drain(c, q)
+                except Refused as e:
+                    refused.append(e.status)
+            assert refused == [503], refused
+            assert os.path.relpath(topic_folders(s.data)[0], s.data) in s.notes(), s.notes()
+
+
 @test
 def of_two_servers_started_at_once_on_one_directory_exactly_one_serves():
     with Server() as s:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tests of the room base.
 BASE_TEST_LIBS = libtestlib.a libbase.a $(CHECK_LIBS) $(NETTLE_LIBS)
 TEST_RUNNERS += tests/unit/test_base tests/unit/test_codec tests/unit/test_json

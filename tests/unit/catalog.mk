@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tests of the room catalog.
 TEST_RUNNERS += tests/unit/test_catalog tests/unit/test_topic
 tests_unit_test_catalog_SOURCES = tests/unit/test_catalog.c

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tests of the room cli.
 TEST_RUNNERS += tests/unit/test_cli
 tests_unit_test_cli_SOURCES = tests/unit/test_cli.c

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tests of the room http.
 TEST_RUNNERS += tests/unit/test_http tests/unit/test_http_park tests/unit/test_http_shapes
 http_test_libs = libtestlib.a libhttp.a libbase.a $(CHECK_LIBS) $(MHD_LIBS) $(NETTLE_LIBS)

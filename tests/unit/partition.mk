@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tests of the room partition.
 PARTITION_TEST_LIBS = libtestlib.a libpartition.a libbase.a $(CHECK_LIBS) $(NETTLE_LIBS)
 

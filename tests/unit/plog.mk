@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tests of the rooms disk and plog, and the disk that fails for them.
 TEST_RUNNERS += tests/unit/test_disk
 tests_unit_test_disk_SOURCES = tests/unit/test_disk.c

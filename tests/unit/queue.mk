@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tests of the room queue.
 QUEUE_TEST_LIBS = libtestlib.a libqueue.a libcatalog.a libpartition.a libplog.a libdisk.a libbase.a \
 	$(CHECK_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS)

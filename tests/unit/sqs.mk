@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tests of the room sqs: its pure parts need no queue and no http behind them, only topics' settings.
 TEST_RUNNERS += tests/unit/test_sqs tests/unit/test_sqs_message
 EXTRA_DIST += tests/wire/md5-vectors.txt tests/wire/json-requests tests/wire/js-requests \
