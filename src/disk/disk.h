@@ -51,7 +51,7 @@ struct disk {
 };
 
 /* The real one, rooted at `dir` (made with parents when absent and `create`). Freed by
- * disk_posix_close, which closes no files. */
+ * disk_posix_close, which closes no files. What is in the way is noted; ERR_INVALID: no folder. */
 enum err disk_posix_open(const char *dir, bool create, struct disk *out) MUST_USE;
 void disk_posix_close(struct disk *d);
 

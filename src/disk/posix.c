@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/note.h"
 #include "disk/disk.h"
 
 struct posix_disk {
@@ -256,37 +258,40 @@ static enum err posix_sync_all(void *self)
     return syncfs(d->root) == 0 ? ERR_OK : err_of_errno(errno);
 }
 
-/* Makes dir and the folders above it; a folder that is there is as good. */
-static enum err make_parents(const char *dir)
+/* Makes dir and the folders above it; a folder that is there is as good. On failure errno says why.
+ */
+static bool make_parents(const char *dir)
 {
     char *path = mem_copy_text(dir);
-    enum err e = ERR_OK;
-    for (char *at = path + 1; e == ERR_OK && path[0] != '\0'; at++) {
+    bool made = true;
+    for (char *at = path + 1; made && path[0] != '\0'; at++) {
         char here = *at;
         if (here != '/' && here != '\0')
             continue;
         *at = '\0';
-        if (mkdir(path, 0750) != 0 && errno != EEXIST)
-            e = err_of_errno(errno);
+        made = mkdir(path, 0750) == 0 || errno == EEXIST;
         *at = here;
         if (here == '\0')
             break;
     }
+    int number = errno;
     mem_free(path);
-    return e;
+    errno = number;
+    return made;
 }
 
 enum err disk_posix_open(const char *dir, bool create, struct disk *out)
 {
     int root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0 && errno == ENOENT && create) {
-        enum err e = make_parents(dir);
-        if (e != ERR_OK)
-            return e;
+    if (root < 0 && errno == ENOENT && create && make_parents(dir))
         root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0) {
+        int number = errno;
+        note(NOTE_ERROR, "disk", "%s: %s", dir, strerror(number));
+        /* Nothing of ours was read yet, so nothing of ours can be damaged. */
+        enum err e = err_of_errno(number);
+        return e == ERR_CORRUPT ? ERR_INVALID : e;
     }
-    if (root < 0)
-        return err_of_errno(errno);
     struct posix_disk *d = mem_new(sizeof *d);
     d->root = root;
     *out = (struct disk){

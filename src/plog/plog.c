@@ -71,8 +71,10 @@ static enum err take_lock(struct plog *p)
     const struct disk *d = p->disk;
     int file;
     enum err e = d->open(d->self, "lock", DISK_CREATE, &file);
-    if (e != ERR_OK)
+    if (e != ERR_OK) {
+        note(NOTE_ERROR, "plog", "the file lock: %s", err_text(e));
         return e;
+    }
     e = d->lock(d->self, file);
     if (e != ERR_OK) {
         d->close(d->self, file);

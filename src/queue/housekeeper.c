@@ -154,9 +154,11 @@ static void free_removed(struct queue *q, int64_t now_ms)
     }
 }
 
-static void look_at_disk(struct queue *q)
+void house_look_at_disk(struct queue *q)
 {
     uint64_t free_bytes;
+    lock_check_none_held();
+    __atomic_store_n(&q->unlooked_bytes, 0, __ATOMIC_RELAXED);
     if (q->disk->free_bytes(q->disk->self, &free_bytes) != ERR_OK)
         return;
     bool low = free_bytes < disk_reserve_bytes;
@@ -181,7 +183,7 @@ static void keep_house(struct queue *q, struct queue_topic **topics, size_t n)
             if (!topics[i]->partitions[k].closed)
                 keep_partition(&topics[i]->partitions[k]);
     windows_bound(q);
-    look_at_disk(q);
+    house_look_at_disk(q);
     plog_checkpoint_if_due(q->plog);
 }
 

@@ -22,6 +22,7 @@ static struct queue *queue_new(const struct queue_options *o)
     q->snapshot_log_bytes =
         o->snapshot_log_bytes == 0 ? snapshot_log_bytes_default : o->snapshot_log_bytes;
     q->in_flight_max = o->in_flight_max == 0 ? in_flight_max_default : o->in_flight_max;
+    q->unlooked_bytes = UINT64_MAX / 2; /* the first send looks */
     q->house_sleeps_until_ms = INT64_MIN;
     q->house_next_ms = INT64_MIN;
     lock_init(&q->topics_lk, LOCK_RANK_TOPICS);

@@ -124,6 +124,7 @@ bool append_end_locked(struct appending *a, bool waited)
     if (a->batch == NULL)
         return false;
     p->log_bytes += plog_batch_bytes(a->batch);
+    __atomic_fetch_add(&p->q->unlooked_bytes, plog_batch_bytes(a->batch), __ATOMIC_RELAXED);
     plog_append(p->log, a->batch, p->q->epoch, a->now_ms, waited);
     a->batch = NULL;
     if (a->moves)

@@ -175,6 +175,7 @@ struct queue {
     bool marks_wait; /* somebody waits, perhaps for what was appended without a waiter */
     bool moves_open;
     bool space_low, space_out;
+    uint64_t unlooked_bytes; /* appended since the disk's free space was last looked at */
     size_t windows_bytes;
     uint64_t windows_tick;
     struct queue_stats stats;
@@ -321,6 +322,8 @@ void house_alarm_drop(struct queue *q, struct queue_waiters *ws);
 /* The housekeeper has work now. */
 void house_call(struct queue *q);
 void house_run(struct queue *q); /* its thread */
+/* Whether there is room for sends and receives. Under no lock. */
+void house_look_at_disk(struct queue *q);
 /* Long work of the housekeeper calls this now and then. */
 void house_ring(struct queue *q);
 

@@ -42,7 +42,8 @@ class History:
         self.messages = {}
         self.groups = {}          # FIFO group -> its messages in the order of their answered sends
         self.wrong = []
-        self.behind = []          # (earlier, later): later was received while earlier seemed unfinished
+        self.floors = {}          # group -> how many of these are finished without a gap
+        self.behind = set()       # (earlier, later): later was received while earlier seemed unfinished
         self.answered = 0
 
     def fail(self, text):
@@ -71,10 +72,15 @@ class History:
                 self.fail(f"{body[:60]}: receive count {count} after {seen}")
         known.counts.append((time.monotonic(), count, self.life))
         if queue == "load.fifo" and known.number is not None:
-            for earlier in self.groups.get(known.group, []):
-                e = self.messages[earlier]
-                if e.number < known.number and not e.asked and earlier not in together:
-                    self.behind.append((earlier, body))
+            # Whoever comes needs all before it in its group to be finished, or in the same answer.
+            mine, at = self.groups[known.group], self.floors.get(known.group, 0)
+            while at < len(mine) and self.messages[mine[at]].asked:
+                at += 1
+            self.floors[known.group] = at
+            while at < len(mine) and self.messages[mine[at]].number < known.number:
+                if not self.messages[mine[at]].asked and mine[at] not in together:
+                    self.behind.add((mine[at], body))
+                at += 1
         together.add(body)
 
 
@@ -186,6 +192,7 @@ def drain(server, history):
                 left[key] = left.get(key, 0) + 1
                 history.messages[m["Body"]].asked = True
             if got:
+                end = time.monotonic() + 60
                 c.call("DeleteMessageBatch", QueueUrl=queue, Entries=[
                     {"Id": str(i), "ReceiptHandle": m["ReceiptHandle"]} for i, m in enumerate(got)])
             elif sum(c.counts(queue)) == 0:

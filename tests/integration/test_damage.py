@@ -269,6 +269,23 @@ def a_thing_of_another_kind_in_a_log_s_place_closes_that_log_only():
 
 
 @test
+def a_data_directory_that_is_none_is_named():
+    with Server() as s:
+        s.stop()
+        file = os.path.join(s.folder, "file")
+        open(file, "w").close()
+        for path in (file, os.path.join(file, "below")):
+            s.data = path
+            try:
+                s.start()
+            except RuntimeError:
+                assert s.process.returncode == 1, s.process.returncode
+                assert f"{path}: Not a directory" in s.notes(), s.notes()
+            else:
+                raise AssertionError(f"{path} was served")
+
+
+@test
 def of_two_servers_started_at_once_on_one_directory_exactly_one_serves():
     with Server() as s:
         s.stop()

@@ -260,6 +260,56 @@ START_TEST(snapshots_are_written_while_serving)
 }
 END_TEST
 
+static uint64_t room_bytes;
+
+static enum err room_left(void *self, uint64_t *free_bytes)
+{
+    (void)self;
+    *free_bytes = room_bytes;
+    return ERR_OK;
+}
+
+static enum err send_bytes(const char *at, size_t n)
+{
+    struct queue_topic *t = topic_of("q");
+    struct queue_message m = {.body = {at, n}, .delay_ms = -1};
+    struct queue_sent sent;
+    enum err e;
+    struct waiting w;
+    waiting_init(&w);
+    queue_send(t, &m, 1, &sent, &e, &w.w);
+    waiting_finish(&w);
+    queue_topic_give_back(t);
+    return e;
+}
+
+START_TEST(a_flood_does_not_eat_the_reserve_before_the_housekeeper_looks)
+{
+    enum { BODY_BYTES = 256 << 10, RESERVE_MIB = 256 };
+    static char body[BODY_BYTES];
+    memset(body, 'x', sizeof body);
+    bench.disk.free_bytes = room_left;
+    room_bytes = (uint64_t)(RESERVE_MIB + 1) << 20;
+    ck_assert_int_eq(send_bytes(body, sizeof body), ERR_OK);
+    room_bytes = (uint64_t)(RESERVE_MIB - 1) << 20;
+    size_t sent = 0;
+    while (sent <= (size_t)32 << 20 && send_bytes(body, sizeof body) == ERR_OK)
+        sent += sizeof body;
+    ck_assert_uint_le(sent, (size_t)16 << 20);
+    ck_assert_int_eq(send_bytes("x", 1), ERR_NO_SPACE);
+    struct got g = receive("q", 1);
+    ck_assert_uint_eq(g.n, 1);
+    ck_assert_int_eq(delete_receipt("q", g.at[0].receipt), ERR_OK);
+    /* When room returns, so do sends, without a restart. */
+    room_bytes = (uint64_t)(RESERVE_MIB + 1) << 20;
+    bench_pass(1000);
+    ck_assert_int_eq(send_bytes("x", 1), ERR_OK);
+    bench_restart();
+    room_bytes = (uint64_t)(RESERVE_MIB - 1) << 20;
+    ck_assert_int_eq(send_bytes("x", 1), ERR_NO_SPACE); /* the first send looks */
+}
+END_TEST
+
 TCase *tcase_restart(void)
 {
     TCase *t = tcase_create("restart");
@@ -276,5 +326,6 @@ TCase *tcase_restart(void)
     tcase_add_test(t, a_snapshot_folded_in_the_background_equals_the_live_state);
     tcase_add_test(t, every_way_to_stop_leads_back_to_the_same_state);
     tcase_add_test(t, snapshots_are_written_while_serving);
+    tcase_add_test(t, a_flood_does_not_eat_the_reserve_before_the_housekeeper_looks);
     return t;
 }
