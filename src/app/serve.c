@@ -97,6 +97,28 @@ static void descriptors_raise(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Connections must leave descriptors for files: a journal that cannot be opened is a failure of the
+ * data directory which only a restart clears, and no client may bring that about. A quarter is for
+ * files; each loop takes those over the limit for a moment, and those it lets go slowly (http). */
+static unsigned connections_that_fit(const struct serve_options *o)
+{
+    enum { LOOP_EXTRA = 320 };
+    struct rlimit limit;
+    long loops = o->loops > 0 ? (long)o->loops : sysconf(_SC_NPROCESSORS_ONLN) / 2;
+    rlim_t wanted = (rlim_t)o->connections_max;
+    rlim_t extra = LOOP_EXTRA * (loops > 0 ? (rlim_t)loops : 1);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return (unsigned)wanted;
+    rlim_t fit = limit.rlim_cur - limit.rlim_cur / 4;
+    fit = fit > 2 * extra ? fit - extra : fit / 2;
+    if (wanted <= fit)
+        return (unsigned)wanted;
+    note(NOTE_WARNING, "app",
+         "%llu connections at one time, not %llu: there may be only %llu open files (ulimit -n)",
+         (unsigned long long)fit, (unsigned long long)wanted, (unsigned long long)limit.rlim_cur);
+    return (unsigned)fit;
+}
+
 static enum err queue_start(struct broker *b)
 {
     struct queue_options o = {
@@ -145,7 +167,7 @@ static enum err server_start(struct broker *b)
     o.address = b->address;
     o.port = b->port;
     o.loops = (unsigned)b->options.loops;
-    o.connections_max = (unsigned)b->options.connections_max;
+    o.connections_max = connections_that_fit(&b->options);
     o.idle_timeout_s = (unsigned)b->options.idle_timeout_s;
     o.routes = b->routes;
     o.routes_n = n;

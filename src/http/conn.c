@@ -39,12 +39,24 @@ void conn_expect_nothing(struct conn *c)
     c->deadline_ms = INT64_MAX;
 }
 
+/* libmicrohttpd watches for edges, and takes a read that did not fill its buffer for the end of
+ * what is there. An end of the stream that comes along with the last bytes is so never seen: the
+ * connection would stay until its deadline. Nor does it watch a connection that is suspended. So
+ * each connection is watched once more, for its peer's end alone. */
+static void peer_watch(struct http_loop *l, struct conn *c)
+{
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = &c->source};
+    /* When the kernel has no memory for it, the deadline still holds. */
+    (void)epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, c->fd, &event);
+}
+
 static struct conn *conn_new(struct http_loop *l, struct MHD_Connection *mhd)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     CHECK(info != NULL);
     struct conn *c = mem_new(sizeof *c);
+    c->source = SOURCE_PEER;
     c->loop = l;
     c->mhd = mhd;
     c->fd = info->connect_fd;
@@ -54,6 +66,7 @@ static struct conn *conn_new(struct http_loop *l, struct MHD_Connection *mhd)
     conn_expect(c, 0);
     c->due.key = c->deadline_ms;
     heap_put(&l->deadlines, &c->due);
+    peer_watch(l, c);
     return c;
 }
 
@@ -108,6 +121,10 @@ void linger_end_all(struct http_loop *l)
 
 static void conn_free(struct http_loop *l, struct conn *c)
 {
+    /* A lingering copy of the descriptor would keep it watched, with a pointer to c. */
+    (void)epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+    if (c->leaving)
+        LIST_REMOVE(c, leave);
     if (c->linger && !l->ending && l->lingering.n < LINGERS_MAX)
         linger_begin(l, c->fd);
     heap_remove(&l->deadlines, &c->due);
@@ -128,13 +145,57 @@ void conn_notify(void *loop, struct MHD_Connection *mhd, void **conn,
         conn_free(loop, *conn);
 }
 
+/* libmicrohttpd has no call to close a connection; it sees the end of the stream. */
+static void conn_end(struct http_loop *l, struct conn *c)
+{
+    shutdown(c->fd, SHUT_RDWR);
+    l->again = true;
+}
+
+void conn_request_over(struct conn *c)
+{
+    if (!c->left || c->leaving)
+        return;
+    c->leaving = true;
+    LIST_INSERT_HEAD(&c->loop->leaving, c, leave);
+}
+
+void conn_peer_left(struct conn *c)
+{
+    struct http_request *r = c->request;
+    c->left = true;
+    conn_request_over(c);
+    if (r != NULL && r->state == REQUEST_PARKED && r->poll)
+        http_wake(r); /* it asks whether its peer is there, and ends */
+}
+
+/* Whether a request of this connection is being handled or answered; its end comes here again. */
+static bool busy(const struct conn *c)
+{
+    return c->request != NULL && c->request->state != REQUEST_READING;
+}
+
+void conn_leave(struct http_loop *l)
+{
+    struct conn *c, *next;
+    char byte;
+    for (c = LIST_FIRST(&l->leaving); c != NULL; c = next) {
+        next = LIST_NEXT(c, leave);
+        bool done = !busy(c) && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+        if (!done && !busy(c))
+            continue; /* libmicrohttpd has not read all of it */
+        c->leaving = false;
+        LIST_REMOVE(c, leave);
+        if (done)
+            conn_end(l, c);
+    }
+}
+
 static void conn_due(struct http_loop *l, struct conn *c)
 {
     int64_t next = l->now_ms + idle_ms(l);
     if (c->deadline_ms <= l->now_ms) {
-        /* libmicrohttpd has no call to close a connection; it sees the end of the stream. */
-        shutdown(c->fd, SHUT_RDWR);
-        l->again = true;
+        conn_end(l, c);
     } else if (c->deadline_ms < next) {
         next = c->deadline_ms;
     }

@@ -52,7 +52,7 @@ struct http_server {
 };
 
 /* What an event of a loop's epoll is about. */
-enum source { SOURCE_DAEMON, SOURCE_MAILBOX, SOURCE_LINGER };
+enum source { SOURCE_DAEMON, SOURCE_MAILBOX, SOURCE_LINGER, SOURCE_PEER };
 
 /* A socket that libmicrohttpd has let go, kept until its peer has read our last answer. */
 struct lingerer {
@@ -84,6 +84,7 @@ struct http_loop {
     LIST_HEAD(, http_request) fresh; /* parked in this pass, not suspended yet */
     LIST_HEAD(, http_request) parked; /* suspended */
     LIST_HEAD(, conn) conns;
+    LIST_HEAD(, conn) leaving; /* their peers are gone, and that is still to be acted on */
     LIST_HEAD(, lingerer) lingers;
     SLIST_HEAD(, http_request) spare;
     unsigned spare_n;
@@ -94,15 +95,19 @@ struct http_loop {
 
 /* A connection, from accept to close. */
 struct conn {
+    enum source source; /* first: epoll's pointer leads here */
     struct http_loop *loop;
     struct MHD_Connection *mhd;
     int fd;
     bool excess;                  /* over connections_max: its first request is answered 503 */
     bool linger;                  /* bytes of the client may be on their way when we close */
+    bool left;                    /* the peer sends nothing more */
+    bool leaving;                 /* in loop.leaving */
     struct http_request *request; /* the one being read or answered, or NULL */
     int64_t deadline_ms;  /* when it is cut off; INT64_MAX: not while we are the slow side */
     struct heap_node due; /* never later than deadline_ms; moved only when it fires */
     LIST_ENTRY(conn) link;
+    LIST_ENTRY(conn) leave;
 };
 
 enum request_state {
@@ -197,6 +202,12 @@ struct conn *conn_of(struct MHD_Connection *mhd);
 void conn_expect(struct conn *c, uint64_t n);
 void conn_expect_nothing(struct conn *c);
 void conn_deadlines(struct http_loop *l);
+/* epoll says that the peer sends nothing more. */
+void conn_peer_left(struct conn *c);
+/* The request is over, or was answered: a peer that has left is looked at again. */
+void conn_request_over(struct conn *c);
+/* Ends the connections whose peers have left, once nothing can come of them. */
+void conn_leave(struct http_loop *l);
 void linger_ready(struct http_loop *l, struct lingerer *g);
 void linger_end_all(struct http_loop *l);
 

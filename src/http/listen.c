@@ -83,6 +83,17 @@ static void port_set(struct address *a, uint16_t port)
         a->v6.sin6_port = htons(port);
 }
 
+/* Bytes in the kernel count as written, and a client that goes then costs whoever sent them what
+ * they hold: leases, in our case. So of a large answer only this much beyond what the network takes
+ * may lie there; without it the send buffer of a connection grows to megabytes. Accepted sockets
+ * inherit it. A kernel that doesn't know it does no harm. */
+static void unsent_bound(int fd)
+{
+    int unsent_bytes_max = 64 * 1024;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes_max,
+                     sizeof unsent_bytes_max);
+}
+
 static enum err socket_bind(const struct address *a, bool shared, int *out)
 {
     int on = 1;
@@ -99,6 +110,7 @@ static enum err socket_bind(const struct address *a, bool shared, int *out)
         close(fd);
         return err_of_errno(e);
     }
+    unsent_bound(fd);
     *out = fd;
     return ERR_OK;
 }

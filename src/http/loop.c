@@ -120,6 +120,8 @@ static void events_take(struct http_loop *l)
             mailbox_hush(l->mail);
         else if (*source == SOURCE_LINGER)
             linger_ready(l, CONTAINER_OF(source, struct lingerer, source));
+        else if (*source == SOURCE_PEER)
+            conn_peer_left(CONTAINER_OF(source, struct conn, source));
     }
 }
 
@@ -144,6 +146,7 @@ static void pass(struct http_loop *l)
     l->running = true;
     MHD_run(l->daemon);
     l->running = false;
+    conn_leave(l);
     if (o->pass_end != NULL)
         o->pass_end(o->self);
     park_deliver(l);

@@ -9,7 +9,7 @@
 #include "http/inside.h"
 
 /* A refused request's body up to this is read, so that the connection can go on. */
-enum { SWALLOW_BYTES_MAX = 64 * 1024, CHUNKED_FIRST_BYTES = 4096 };
+enum { SWALLOW_BYTES_MAX = 64 * 1024, BODY_FIRST_BYTES = 4096 };
 
 static const struct {
     const char *name;
@@ -119,13 +119,25 @@ static enum MHD_Result refuse(struct http_request *r, int status, const char *te
     return MHD_YES;
 }
 
-/* In the middle of the body. */
+/* In the middle of the body, at once; the connection ends. */
 static enum MHD_Result refuse_direct(struct http_request *r, int status, const char *text)
 {
     r->direct = true;
     r->refuse_status = status;
     reply_refuse(r, status, text);
     return MHD_NO;
+}
+
+/* As refuse, in the middle of the body: where the rest can be read past, the answer waits for it.
+ */
+static enum MHD_Result refuse_rest(struct http_request *r, int status, const char *text)
+{
+    if (r->head.chunked || r->head.content_bytes > SWALLOW_BYTES_MAX)
+        return refuse_direct(r, status, text);
+    r->refuse_status = status;
+    r->refuse_text = text;
+    r->swallow = true;
+    return MHD_YES;
 }
 
 /* ---- head ---- */
@@ -157,8 +169,6 @@ static enum MHD_Result head_accept(struct http_request *r)
             return refuse(r, 404, "there is nothing at this path");
         return refuse(r, 405, "the path does not know this method");
     }
-    if (r->head.content_bytes > 0 && !request_body_room(r, (size_t)r->head.content_bytes))
-        return refuse(r, 503, "too many large requests at once");
     conn_expect(r->conn, r->head.chunked ? o->body_bytes_max : r->head.content_bytes);
     return MHD_YES;
 }
@@ -185,6 +195,22 @@ static enum MHD_Result receive_head(struct http_request *r, const char *method, 
 
 /* ---- body ---- */
 
+/* How much room the body is given when n more bytes have come. It grows with what is there, not
+ * with what the head promises: else a few heads without bodies would spend the budget of all. */
+static size_t room_for(const struct http_request *r, size_t n)
+{
+    size_t most = r->loop->server->options.body_bytes_max;
+    if (!r->head.chunked)
+        most = (size_t)r->head.content_bytes;
+    if (r->body_n + n <= r->body_room)
+        return r->body_room;
+    if (most <= ARENA_BODY_BYTES)
+        return most;
+    size_t room = r->body_room < BODY_FIRST_BYTES ? BODY_FIRST_BYTES : r->body_room * 2;
+    room = room < r->body_n + n ? r->body_n + n : room;
+    return room > most ? most : room;
+}
+
 static enum MHD_Result receive_body(struct http_request *r, const char *data, size_t *data_n)
 {
     size_t n = *data_n, max = r->loop->server->options.body_bytes_max;
@@ -193,13 +219,8 @@ static enum MHD_Result receive_body(struct http_request *r, const char *data, si
         return MHD_YES;
     if (n > max - r->body_n)
         return refuse_direct(r, 413, "the body is larger than the limit");
-    if (r->body_n + n > r->body_room) {
-        size_t room = r->body_room < CHUNKED_FIRST_BYTES ? CHUNKED_FIRST_BYTES : r->body_room * 2;
-        if (room < r->body_n + n)
-            room = r->body_n + n;
-        if (!request_body_room(r, room > max ? max : room))
-            return refuse_direct(r, 503, "too many large requests at once");
-    }
+    if (!request_body_room(r, room_for(r, n)))
+        return refuse_rest(r, 503, "too many large requests at once");
     memcpy(r->body + r->body_n, data, n);
     r->body_n += n;
     return MHD_YES;
@@ -250,6 +271,7 @@ void receive_completed(void *loop, struct MHD_Connection *mhd, void **request,
     *request = NULL;
     r->conn->request = NULL;
     conn_expect(r->conn, 0);
+    conn_request_over(r->conn);
     r->conn = NULL;
     CHECK(r->state != REQUEST_HANDLING);
     if (r->state == REQUEST_PARKED && !r->loop->ending)

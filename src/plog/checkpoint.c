@@ -126,7 +126,6 @@ static enum err sync_logs(struct plog *p, const struct view *v)
     const struct disk *d = p->disk;
     if (v->dirty_n == 0)
         return ERR_OK;
-    enum err e = ERR_OK;
     if (v->dirty_n > SYNC_SINGLY_MAX) {
         for (size_t i = 0; i < v->marks.n; i++) {
             lock_take(&v->logs[i]->lk);
@@ -135,10 +134,11 @@ static enum err sync_logs(struct plog *p, const struct view *v)
         }
         return d->sync_all(d->self);
     }
+    enum err e = d->sync_dir(d->self, "t");
     for (size_t i = 0; e == ERR_OK && i < v->marks.n; i++)
         if (is_dirty(v->logs[i], &v->marks.at[i]))
             e = sync_log(v->logs[i], &v->marks.at[i].end);
-    return e == ERR_OK ? d->sync_dir(d->self, "t") : e;
+    return e;
 }
 
 static enum err save_indexes(const struct view *v)

@@ -132,9 +132,10 @@ enum err log_sync_dirs(struct plog_log *l)
 {
     const struct disk *d = l->plog->disk;
     char *topic = topic_dir(l);
-    enum err e = d->sync_dir(d->self, l->dir);
+    /* From the top down: a folder's own name is safe before what is named in it. */
+    enum err e = d->sync_dir(d->self, topic);
     if (e == ERR_OK)
-        e = d->sync_dir(d->self, topic);
+        e = d->sync_dir(d->self, l->dir);
     mem_free(topic);
     return e;
 }

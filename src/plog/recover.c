@@ -184,7 +184,12 @@ static void set_ends(struct plog *p)
 static enum err bring_together(struct recovery *r)
 {
     struct plog *p = r->plog;
-    enum err e = walk(r, apply_dir_entry);
+    const struct disk *d = p->disk;
+    /* A journal file's name may be in the page cache only, when the sync of its folder has failed;
+     * no round may be trusted to a file that a power cut can take away. */
+    enum err e = d->sync_dir(d->self, "journal");
+    if (e == ERR_OK)
+        e = walk(r, apply_dir_entry);
     if (e == ERR_OK)
         e = make_folders(r);
     if (e == ERR_OK)

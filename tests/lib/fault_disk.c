@@ -13,6 +13,7 @@ enum { SECTOR_BYTES = 512, LOST, KEPT, SOME, BEGIN, WAYS };
 
 struct node {
     bool folder;
+    bool gone; /* a folder whose removal is safe: what was named in it is gone too */
     struct buf now;
     struct buf safe;
     unsigned char *dirty; /* one flag a sector */
@@ -25,6 +26,7 @@ struct name {
     char *path;
     struct node *now;
     struct node *safe;
+    struct node *home; /* the folder in which `safe` is named; NULL: the root */
 };
 
 /* A change of names in one folder that is not synced: `path` becomes `node` (NULL: goes), and
@@ -34,6 +36,7 @@ struct change {
     char *path;
     char *gone;
     struct node *node;
+    struct node *home;
     bool dead; /* its folder itself is gone for good */
 };
 
@@ -115,9 +118,12 @@ static struct node *node_new(struct fault_disk *f, bool folder)
 
 static void change(struct fault_disk *f, const char *path, struct node *node, const char *gone)
 {
+    char *folder = folder_of(path);
+    struct name *home = find(f, folder, false);
     f->changes = mem_resize(f->changes, (f->changes_n + 1) * sizeof f->changes[0]);
     f->changes[f->changes_n++] = (struct change){
-        .folder = folder_of(path),
+        .folder = folder,
+        .home = home == NULL ? NULL : home->now,
         .path = mem_copy_text(path),
         .gone = gone == NULL ? NULL : mem_copy_text(gone),
         .node = node,
@@ -133,8 +139,8 @@ static bool is_under(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && path[n] == '/';
 }
 
-/* The i-th change becomes safe. A folder that is gone takes with it what was in it, synced or not:
- * another folder of the same name begins empty. */
+/* The i-th change becomes safe. A folder that is gone takes with it what was named in it, synced or
+ * not; what is named in another folder that was made under the same name stays. */
 static void change_apply(struct fault_disk *f, size_t i)
 {
     struct change *c = &f->changes[i];
@@ -142,12 +148,21 @@ static void change_apply(struct fault_disk *f, size_t i)
     if (c->dead)
         return;
     if (c->node == NULL && n->safe != NULL && n->safe->folder) {
-        for (size_t k = 0; k < f->names_n; k++)
-            if (is_under(f->names[k].path, c->path))
-                f->names[k].safe = NULL;
-        for (size_t k = 0; k < i; k++)
-            f->changes[k].dead = f->changes[k].dead || is_under(f->changes[k].path, c->path);
+        n->safe->gone = true;
+        for (size_t k = 0; k < f->names_n;
+             k++) { /* in order of paths: folders before their names */
+            struct name *m = &f->names[k];
+            if (!is_under(m->path, c->path) || m->safe == NULL || m->home == NULL || !m->home->gone)
+                continue;
+            m->safe->gone = m->safe->folder;
+            m->safe = NULL;
+        }
+        for (size_t k = 0; k < f->changes_n; k++) {
+            struct node *home = f->changes[k].home;
+            f->changes[k].dead = f->changes[k].dead || (home != NULL && home->gone);
+        }
     }
+    n->home = c->home;
     n->safe = c->node;
     if (c->gone != NULL)
         find(f, c->gone, true)->safe = NULL;

@@ -382,9 +382,9 @@ static void with_small_budget(struct http_options *o)
     o->body_budget_bytes = 100000;
 }
 
-static bool ninety_reserved(struct http_counts c)
+static bool sixty_reserved(struct http_counts c)
 {
-    return c.body_bytes == 90000;
+    return c.body_bytes >= 60000;
 }
 
 START_TEST(a_spent_body_budget_is_503_until_bodies_are_done)
@@ -392,15 +392,15 @@ START_TEST(a_spent_body_budget_is_503_until_bodies_are_done)
     struct fixture *g = fixture_start(with_small_budget);
     struct http_client a = http_client_open(g->port), b = http_client_open(g->port);
     char *body = letters(90000);
-    post_begin(&a, body, 90000, 10);
-    ck_assert(fixture_wait_counts(g, ninety_reserved));
-    post_begin(&b, body, 20000, 20000);
+    post_begin(&a, body, 90000, 60000);
+    ck_assert(fixture_wait_counts(g, sixty_reserved));
+    post_begin(&b, body, 45000, 45000);
     struct http_answer no = answer_of(&b, false);
     ck_assert_int_eq(no.status, 503);
     check_header(&no, "Retry-After", "1");
     http_answer_free(&no);
     check_ask(&b, "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nok", 200, "ok");
-    ck_assert(http_client_send(&a, body + 10, 90000 - 10));
+    ck_assert(http_client_send(&a, body + 60000, 90000 - 60000));
     struct http_answer yes = answer_of(&a, false);
     ck_assert_int_eq(yes.status, 200);
     http_answer_free(&yes);
@@ -411,6 +411,29 @@ START_TEST(a_spent_body_budget_is_503_until_bodies_are_done)
     http_answer_free(&yes);
     free(body);
     http_client_close(&a);
+    http_client_close(&b);
+    fixture_stop(g, 1000);
+}
+END_TEST
+
+/* Else eight heads could shut everybody out. */
+START_TEST(heads_that_promise_large_bodies_spend_no_budget)
+{
+    enum { N = 20 };
+    struct fixture *g = fixture_start(with_small_budget);
+    struct http_client idle[N], b = http_client_open(g->port);
+    char *body = letters(90000);
+    for (int i = 0; i < N; i++) {
+        idle[i] = http_client_open(g->port);
+        post_begin(&idle[i], body, 90000, 10);
+    }
+    post_begin(&b, body, 90000, 90000);
+    struct http_answer a = answer_of(&b, false);
+    ck_assert_int_eq(a.status, 200);
+    http_answer_free(&a);
+    for (int i = 0; i < N; i++)
+        http_client_close(&idle[i]);
+    free(body);
     http_client_close(&b);
     fixture_stop(g, 1000);
 }
@@ -537,6 +560,7 @@ static Suite *suite_with(Suite *s, TCase *t)
     tcase_add_test(t, a_chunked_body_is_413_as_soon_as_it_is_too_large);
     tcase_add_test(t, a_refused_small_body_is_read_past_and_the_connection_goes_on);
     tcase_add_test(t, a_spent_body_budget_is_503_until_bodies_are_done);
+    tcase_add_test(t, heads_that_promise_large_bodies_spend_no_budget);
     tcase_add_test(t, a_chunked_body_beyond_the_budget_is_503_and_gives_back_what_it_had);
     tcase_add_test(t, too_many_or_too_large_headers_are_431);
     tcase_add_test(t, ten_thousand_headers_end_the_connection_and_nothing_else);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "http/inside.h"
@@ -184,6 +185,59 @@ START_TEST(an_answer_that_nobody_reads_was_not_written)
     ck_assert_int_eq(http_client_ask(&c, GET("/big")), 200);
     ck_assert(fixture_wait(f, &f->written, 1));
     http_client_close(&c);
+}
+END_TEST
+
+/* Bytes and end stand in one edge of epoll, since the loop stands still when they come. */
+static void check_end_with(const char *text, int answers)
+{
+    struct http_client g = http_client_open(f->port), c = http_client_open(f->port);
+    int handled = atomic_load(&f->handled);
+    ck_assert_int_eq(http_client_ask(&c, GET("/hello")), 200);
+    pthread_mutex_lock(&f->gate);
+    ck_assert(http_client_text(&g, GET("/gate")));
+    ck_assert(fixture_wait(f, &f->handled, handled + 2));
+    ck_assert(http_client_text(&c, text));
+    shutdown(c.fd, SHUT_WR);
+    pthread_mutex_unlock(&f->gate);
+    for (int i = 0; i < answers; i++)
+        check_answer(&c, "hello");
+    ck_assert(http_client_at_end(&c)); /* the idle timeout is far longer than this waits */
+    check_answer(&g, "gate");
+    http_client_close(&c);
+    http_client_close(&g);
+}
+
+START_TEST(an_end_that_comes_with_the_last_bytes_ends_the_connection)
+{
+    check_end_with(GET("/hello"), 1);
+    check_end_with(GET("/hello") GET("/hello") GET("/hello"), 3);
+    check_end_with(GET("/hello") "GET /hel", 1);
+    check_end_with("GET /hello HTTP/1.1\r\nHost", 0);
+    check_end_with("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nhal", 0);
+}
+END_TEST
+
+START_TEST(a_poller_whose_peer_leaves_is_woken_at_once_and_another_request_is_not)
+{
+    struct http_client c[2] = {http_client_open(f->port), http_client_open(f->port)};
+    struct http_client other = http_client_open(f->port);
+    ck_assert(http_client_text(&other, GET("/park")));
+    ck_assert(http_client_text(&c[0], GET("/poll")));
+    ck_assert(http_client_text(&c[1], GET("/poll")));
+    ck_assert(fixture_wait_parks(f, 3));
+    shutdown(other.fd, SHUT_WR);
+    http_client_reset(&c[0]);
+    shutdown(c[1].fd, SHUT_WR);
+    ck_assert(fixture_wait(f, &f->finished, 2));
+    ck_assert_int_eq(atomic_load(&f->wakes), 2);
+    ck_assert_int_eq(atomic_load(&f->gone), 2);
+    for (int i = 0; i < 3; i++)
+        wake_and_let_go(fixture_take_park(f));
+    check_answer(&other, "woken");
+    ck_assert(http_client_at_end(&other));
+    http_client_close(&other);
+    http_client_close(&c[1]);
 }
 END_TEST
 
@@ -510,6 +564,8 @@ Suite *suite_new(void)
     tcase_add_test(t, a_parked_request_sees_that_its_peer_has_gone);
     tcase_add_test(t, a_peer_that_stays_is_not_gone);
     tcase_add_test(t, an_answer_that_nobody_reads_was_not_written);
+    tcase_add_test(t, an_end_that_comes_with_the_last_bytes_ends_the_connection);
+    tcase_add_test(t, a_poller_whose_peer_leaves_is_woken_at_once_and_another_request_is_not);
     t = case_new(s, "many and slow");
     tcase_add_test(t, any_number_of_ready_connections_is_answered_at_once);
     tcase_add_test(t, three_hundred_requests_park_and_wake_together);
