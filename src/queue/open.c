@@ -89,6 +89,19 @@ static enum err check_not_lost(struct queue *q, const char *path)
     return ERR_CORRUPT;
 }
 
+static enum err read_keys(struct queue *q, const struct queue_options *o)
+{
+    const char *key = "k/epoch";
+    enum err e = catalog_epoch_raise(q->catalog, &q->epoch);
+    if (e == ERR_OK) {
+        key = "k/receipt or k/ids";
+        e = secret_start(q, o->fresh_secret);
+    }
+    if (e != ERR_OK)
+        note(NOTE_ERROR, "queue", "%s, key %s: %s", o->catalog_path, key, err_text(e));
+    return e;
+}
+
 static enum err open_stores(struct queue *q, const struct queue_options *o)
 {
     struct plog_options p;
@@ -109,11 +122,7 @@ static enum err open_stores(struct queue *q, const struct queue_options *o)
     e = catalog_open(o->catalog_path, &q->catalog);
     if (e == ERR_OK)
         e = check_not_lost(q, o->catalog_path);
-    if (e == ERR_OK)
-        e = catalog_epoch_raise(q->catalog, &q->epoch);
-    if (e == ERR_OK)
-        e = secret_start(q, o->fresh_secret);
-    return e;
+    return e == ERR_OK ? read_keys(q, o) : e;
 }
 
 /* ---- topics of the catalogue ---- */
