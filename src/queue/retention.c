@@ -73,10 +73,18 @@ void retention_release(struct queue_partition *p)
     uint64_t offset = plog_snapshot_older(p->log);
     if (offset == 0)
         return;
-    lock_take(&p->lk);
-    uint64_t wanted = partition_wanted_from(p->state);
-    lock_give(&p->lk);
-    if (wanted == p->released_number && offset == p->released_offset)
+    /* What the state calls finished counts only once its record is durable: a crash would bring the
+     * message back, and its bytes must be there then. So each look releases what the last one saw.
+     */
+    uint64_t wanted = p->finished_number;
+    bool durable = plog_durable(p->log) >= p->finished_end;
+    if (durable) {
+        lock_take(&p->lk);
+        p->finished_number = partition_wanted_from(p->state);
+        p->finished_end = plog_end(p->log);
+        lock_give(&p->lk);
+    }
+    if (!durable || (wanted == p->released_number && offset == p->released_offset))
         return;
     p->released_number = wanted;
     p->released_offset = offset;

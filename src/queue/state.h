@@ -69,6 +69,8 @@ struct queue_partition {
 
     /* the housekeeper's own */
     uint64_t released_number, released_offset; /* of the last release */
+    uint64_t finished_number; /* nothing below is wanted, once all before finished_end is durable */
+    uint64_t finished_end;
 
     /* atomic */
     bool moves_open;      /* MOVE records that are committed may need driving */

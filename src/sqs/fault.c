@@ -63,6 +63,7 @@ bool sqs_fault_of_err(struct sqs_fault *f, enum err e)
     case ERR_IO:
     case ERR_NO_SPACE:
     case ERR_CORRUPT:
+    case ERR_NEWER_FORMAT:
         return sqs_fault_set(f, SQS_FAULT_SERVICE_UNAVAILABLE, "Service unavailable: %s.",
                              err_text(e));
     default:
