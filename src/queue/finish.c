@@ -119,7 +119,6 @@ enum err queue_purge(struct queue_topic *t, struct queue_wait *w)
     enum err worst = topic_check(t);
     if (worst != ERR_OK)
         return worst;
-    wait_reserve(w, t->partitions_n);
     for (uint32_t i = 0; i < t->partitions_n; i++) {
         struct queue_partition *p = &t->partitions[i];
         struct record purge;

@@ -258,8 +258,6 @@ void partition_close(struct queue_partition *p, const char *where);
 
 /* ---- wait.c ---- */
 
-/* Marks that may be needed beyond QUEUE_BATCH_MAX. Before the first mark. */
-void wait_reserve(struct queue_wait *w, size_t marks);
 /* w waits until everything that is in p's log now is durable. */
 void wait_mark_locked(struct queue_wait *w, struct queue_partition *p);
 void wait_on_durable(void *queue, void *partition); /* for plog_options */
