@@ -16,7 +16,7 @@ static const struct {
     enum http_method method;
 } methods[] = {
     {"GET", HTTP_GET}, {"HEAD", HTTP_HEAD},   {"POST", HTTP_POST},
-    {"PUT", HTTP_PUT}, {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE},
+    {"PUT", HTTP_PUT}, {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE}, {"OPTIONS", HTTP_OPTIONS},
 };
 enum { METHODS_N = sizeof methods / sizeof methods[0] };
 
