@@ -9,8 +9,8 @@
 #include "rest/sent.h"
 
 struct batch {
-    size_t n;                       /* messages of the request */
-    size_t good_n;                  /* those handed to the core */
+    size_t n;                         /* messages of the request */
+    size_t good_n;                    /* those handed to the core */
     size_t result_of[QUEUE_SEND_MAX]; /* message of the request → of the core */
     struct rest_fault faults[QUEUE_SEND_MAX];
     struct rest_message in[QUEUE_SEND_MAX];

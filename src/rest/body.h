@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reading JSON bodies: values with their types and bounds, and JSON pointers (RFC 6901) to the ones
- * that are wrong. A text that is no JSON is noticed at the end, by rest_body_finish; until then what
- * the readers of a broken text say and give is of no use. Pure. */
+ * that are wrong. A text that is no JSON is noticed at the end, by rest_body_finish; until then
+ * what the readers of a broken text say and give is of no use. Pure. */
 #ifndef REST_BODY_H
 #define REST_BODY_H
 

@@ -21,7 +21,7 @@ struct rest_call {
     struct arena *arena;
     struct rest_match match;
     struct rest_query query;
-    struct rest_fault fault; /* REST_PROBLEM_NONE: none so far */
+    struct rest_fault fault;   /* REST_PROBLEM_NONE: none so far */
     struct queue_topic *topic; /* a reference, given back when the request is finished; or NULL */
     const struct topic_config *config; /* of the topic when it was found */
     struct queue_wait wait; /* a verb may link it into the queue: rest_call_commit after each */

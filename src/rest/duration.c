@@ -32,7 +32,8 @@ bool rest_duration_read(struct bytes text, int64_t *ms)
         struct bytes name;
         int64_t ms;
     } units[] = {
-        {{"ms", 2}, 1}, {{"s", 1}, 1000}, {{"m", 1}, 60000}, {{"h", 1}, 3600000}, {{"d", 1}, 86400000},
+        {{"ms", 2}, 1},      {{"s", 1}, 1000},     {{"m", 1}, 60000},
+        {{"h", 1}, 3600000}, {{"d", 1}, 86400000},
     };
     const char *at = text.at;
     size_t digits = 0;
@@ -68,8 +69,8 @@ void rest_time_text(int64_t wall_ms, char out[REST_TIME_ROOM])
     struct tm tm;
     CHECK(gmtime_r(&seconds, &tm) != NULL);
     snprintf(out, REST_TIME_ROOM, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
-             (tm.tm_year + 1900) % 10000, (tm.tm_mon + 1) % 100, tm.tm_mday % 100,
-             tm.tm_hour % 100, tm.tm_min % 100, tm.tm_sec % 100, (int)(ms % 1000));
+             (tm.tm_year + 1900) % 10000, (tm.tm_mon + 1) % 100, tm.tm_mday % 100, tm.tm_hour % 100,
+             tm.tm_min % 100, tm.tm_sec % 100, (int)(ms % 1000));
 }
 
 void rest_put_time(struct json_writer *w, const char *key, int64_t wall_ms)

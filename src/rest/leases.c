@@ -165,9 +165,9 @@ static bool read_visibility(struct rest_call *c, int64_t *ms)
     if (!rest_body_finish(&j, fine, &c->fault))
         return false;
     const struct rest_place missing = {NULL, BYTES_OF("visibility"), 0};
-    return *ms >= 0 || rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &missing,
-                                       "must be there: a duration from 0s to %ds",
-                                       VISIBILITY_S_MAX);
+    return *ms >= 0 ||
+           rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &missing,
+                           "must be there: a duration from 0s to %ds", VISIBILITY_S_MAX);
 }
 
 void rest_do_extend_lease(struct rest_call *c)
@@ -248,8 +248,8 @@ static bool read_list(struct json *j, enum change_kind kind, const struct rest_p
         *x = (struct change){.kind = kind, .index = index++};
         x->visibility_ms = kind == CHANGE_EXTEND ? -1 : 0;
         x->fault.arena = f->arena;
-        bool object = kind == CHANGE_EXTEND ||
-                      (kind == CHANGE_RELEASE && json_peek(j) == JSON_TYPE_OBJECT);
+        bool object =
+            kind == CHANGE_EXTEND || (kind == CHANGE_RELEASE && json_peek(j) == JSON_TYPE_OBJECT);
         if (!(object ? read_change_members(j, &at, x, f)
                      : rest_body_text(j, &at, 1, RECEIPT_SHOWN_MAX, &x->receipt, f)))
             return false;
@@ -268,15 +268,14 @@ static bool read_changes(struct rest_call *c, struct changes *all)
         unsigned kind = 0;
         while (kind < CHANGE_KINDS_N && !bytes_equal(key, bytes_of_text(kind_names[kind])))
             kind++;
-        fine = kind < CHANGE_KINDS_N
-                   ? read_list(&j, (enum change_kind)kind, &at, all, &c->fault)
-                   : rest_body_unknown(&at, "done, extend, release", &c->fault);
+        fine = kind < CHANGE_KINDS_N ? read_list(&j, (enum change_kind)kind, &at, all, &c->fault)
+                                     : rest_body_unknown(&at, "done, extend, release", &c->fault);
     }
     if (!rest_body_finish(&j, fine, &c->fault))
         return false;
-    return all->n > 0 || rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, NULL,
-                                         "must have 1 to %d receipts in done, extend and release",
-                                         CHANGES_MAX);
+    return all->n > 0 ||
+           rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, NULL,
+                           "must have 1 to %d receipts in done, extend and release", CHANGES_MAX);
 }
 
 static void put_result(struct json_writer *w, const struct change *x, const char *request_id)

@@ -150,8 +150,8 @@ static void partitions_work(struct rest_call *c)
     bool list = c->match.operation == REST_list_partitions;
     int64_t only = 0;
     enum err e = ERR_OK;
-    if (!list && (!rest_number_read(c->match.last, &only) ||
-                  only >= (int64_t)queue_partitions(c->topic))) {
+    if (!list &&
+        (!rest_number_read(c->match.last, &only) || only >= (int64_t)queue_partitions(c->topic))) {
         rest_fault_set(&c->fault, REST_PROBLEM_PARTITION_NOT_FOUND,
                        "the topic has partitions 0 to %u", queue_partitions(c->topic) - 1);
         return;

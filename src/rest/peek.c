@@ -46,8 +46,8 @@ static bool cursor_read(struct rest_call *c, struct queue_peek *p)
     struct bytes text = rest_query_get(&c->query, "cursor")->text, tail = BYTES_OF("-newest");
     int64_t partition;
     uint64_t number;
-    bool newest = text.n > tail.n &&
-                  memcmp((const char *)text.at + text.n - tail.n, tail.at, tail.n) == 0;
+    bool newest =
+        text.n > tail.n && memcmp((const char *)text.at + text.n - tail.n, tail.at, tail.n) == 0;
     if (text.n == 0)
         return true;
     if (newest)
@@ -212,9 +212,9 @@ static void refuse_message(struct rest_call *c)
 static void look_work(struct rest_call *c)
 {
     struct peek *p = c->state;
-    enum err e = queue_message_look(c->topic, rest_query_get(&c->query, "group")->text,
-                                    p->request.from.partition, p->request.from.number, c->arena,
-                                    p->seen);
+    enum err e =
+        queue_message_look(c->topic, rest_query_get(&c->query, "group")->text,
+                           p->request.from.partition, p->request.from.number, c->arena, p->seen);
     p->now_ms = clock_wall_ms(c->front->clock);
     if (e == ERR_NOT_FOUND)
         refuse_message(c);

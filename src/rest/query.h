@@ -31,9 +31,9 @@ struct rest_param {
 enum { REST_PARAMS_MAX = 8 };
 
 struct rest_value {
-    bool given;     /* by the client */
-    bool there;     /* given, or preset */
-    int64_t number; /* NUMBER; DURATION in ms; FLAG */
+    bool given;        /* by the client */
+    bool there;        /* given, or preset */
+    int64_t number;    /* NUMBER; DURATION in ms; FLAG */
     struct bytes text; /* TEXT and CHOICE, percent-decoded, NUL-terminated */
 };
 

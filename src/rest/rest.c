@@ -15,9 +15,9 @@ static rest_step *const operations[REST_OPERATIONS_N] = {
 enum body_kind { BODY_NONE, BODY_RAW, BODY_JSON, BODY_MERGE, BODY_BATCH };
 
 static const enum body_kind bodies[REST_OPERATIONS_N] = {
-    [REST_put_topic] = BODY_JSON,      [REST_patch_topic] = BODY_MERGE,
-    [REST_send_message] = BODY_RAW,    [REST_send_messages] = BODY_BATCH,
-    [REST_change_leases] = BODY_JSON,  [REST_extend_lease] = BODY_MERGE,
+    [REST_put_topic] = BODY_JSON,     [REST_patch_topic] = BODY_MERGE,
+    [REST_send_message] = BODY_RAW,   [REST_send_messages] = BODY_BATCH,
+    [REST_change_leases] = BODY_JSON, [REST_extend_lease] = BODY_MERGE,
 };
 
 /* A media type, whatever parameters follow it (RFC 9110, section 8.3.1). */

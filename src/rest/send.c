@@ -84,8 +84,8 @@ static void on_header(void *arg, struct bytes name, struct bytes value)
     if (s->call->fault.problem != REST_PROBLEM_NONE)
         return;
     if (name.n >= prefix.n && strncasecmp(name.at, prefix.at, prefix.n) == 0)
-        add_attribute(s, name,
-                      (struct bytes){(const char *)name.at + prefix.n, name.n - prefix.n}, value);
+        add_attribute(s, name, (struct bytes){(const char *)name.at + prefix.n, name.n - prefix.n},
+                      value);
     else if (is_named(name, "Leaselog-Delay"))
         add_delay(s, value);
     else if (is_named(name, "Leaselog-Group-Id"))
@@ -102,7 +102,8 @@ static void on_header(void *arg, struct bytes name, struct bytes value)
 static void add_content_type(struct send *s)
 {
     struct bytes type = http_header(s->call->http, "Content-Type");
-    struct bytes name = BYTES_OF("Content-Type"), form = BYTES_OF("application/x-www-form-urlencoded");
+    struct bytes name = BYTES_OF("Content-Type"),
+                 form = BYTES_OF("application/x-www-form-urlencoded");
     if (type.n == 0 || (type.n >= form.n && strncasecmp(type.at, form.at, form.n) == 0))
         return;
     for (size_t i = 0; i < s->in.attributes.n; i++)

@@ -86,9 +86,9 @@ static bool read_redrive(struct reading *r, const struct rest_place *up)
         s->null = json_read_null(&r->json);
         if (s->null)
             continue;
-        if (!(is_target ? read_target(r, &at)
-                        : rest_body_number(&r->json, &at, 1, TOPIC_RECEIVES_MAX, &s->value,
-                                           r->fault)))
+        if (!(is_target
+                  ? read_target(r, &at)
+                  : rest_body_number(&r->json, &at, 1, TOPIC_RECEIVES_MAX, &s->value, r->fault)))
             return false;
     }
     return true;
@@ -168,8 +168,8 @@ static bool refuse_unknown(struct reading *r, const struct rest_place *at)
     char known[MEMBERS_ROOM] = "";
     size_t n = 0;
     for (unsigned i = 0; i < REST_SETTINGS_N && n < sizeof known; i++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i == 0 ? "" : ", ",
-                              rows[i].name);
+        n +=
+            (size_t)snprintf(known + n, sizeof known - n, "%s%s", i == 0 ? "" : ", ", rows[i].name);
     return rest_body_unknown(at, known, r->fault);
 }
 

@@ -154,11 +154,10 @@ static bool check_target(struct rest_call *c, const struct topic_config *t)
     struct queue_topic *target;
     if (t->receives_max == 0)
         return true;
-    enum err e =
-        queue_topic_find(c->front->queue, bytes_of_text(t->dead_letter), &target);
+    enum err e = queue_topic_find(c->front->queue, bytes_of_text(t->dead_letter), &target);
     if (e != ERR_OK)
-        return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at,
-                               "there is no topic %s", t->dead_letter);
+        return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at, "there is no topic %s",
+                               t->dead_letter);
     const struct topic_config *there = queue_topic_config(target);
     bool same = there->fifo == t->fifo;
     bool allowed = rest_redrive_allowed(topic_attribute_get(there, "RedriveAllowPolicy"),
