@@ -126,6 +126,9 @@ static size_t leases_of(struct queue_partition *p, uint32_t gid, uint64_t from,
             .number = held[i].number,
             .receive_count = held[i].receive_count,
             .left_ms = held[i].until_ms - now_ms,
+            /* A lease that a crash has lost may have been extended since: it began at no known
+               time. */
+            .leased_ms = held[i].receive_count > 0 ? now_ms - held[i].leased_since_ms : 0,
         };
         size_t holder = held[i].holder.n < sizeof out[i].holder - 1 ? held[i].holder.n
                                                                     : sizeof out[i].holder - 1;
