@@ -126,8 +126,10 @@ static void add_attributes(struct headers *h, const struct queue_received *m, co
     unsigned omitted_n = 0;
     for (size_t i = 0; i < m->attributes_n; i++) {
         const struct queue_attribute *a = &m->attributes[i];
+        if (bytes_equal(a->name, BYTES_OF(REST_ENCODING_NAME)))
+            continue; /* the bytes are here as they are */
         if (a->binary || !name_fits(a->name) || !value_fits(a->value) ||
-            h->n + 10 > REST_ANSWER_HEADERS_MAX) {
+            h->n + 2 > REST_ANSWER_HEADERS_MAX) {
             omitted_n++;
         } else if (bytes_equal(a->name, BYTES_OF("Content-Type"))) {
             *type = arena_copy(h->arena, a->value).at;
