@@ -133,17 +133,15 @@ static size_t look_at_all(const struct group *g, const struct partition_view *vi
                           struct partition_looking *l, struct partition_look *out, size_t room)
 {
     size_t n = 0;
-    for (size_t walked = 0; n < room && walked < PARTITION_LOOK_WALK_MAX; walked++) {
+    for (size_t walked = 0;; walked++) {
         uint64_t number;
-        if (!next_unfinished(g, view, l, &number)) {
-            l->end = true;
-            break;
-        }
+        l->end = !next_unfinished(g, view, l, &number);
+        if (l->end || n == room || walked == PARTITION_LOOK_WALK_MAX)
+            return n;
         look_at(view, group_entry(g, number), number, &out[n]);
         n += is_asked_for(l, &out[n]);
         l->place = number + (l->downward ? 0 : 1);
     }
-    return n;
 }
 
 size_t partition_look_on(const struct partition *p, const struct partition_view *view,

@@ -356,8 +356,8 @@ struct queue_peek {
 /* [job] Committed, unexpired messages that are unfinished for the group, each with its state at one
  * moment of the call. `out` has room for `max`; all bytes are in the arena. `*more`: there may be
  * further ones, look again at *next (also when *n is 0 or less than `max`: what is scanned is
- * bounded, by scan_max and by some MiB read). Closed partitions are passed over. ERR_NOT_FOUND: no
- * such group or partition. ERR_CORRUPT, ERR_IO: a message cannot be read. */
+ * bounded, by scan_max and by some MiB read). Closed partitions and messages whose bytes are bad
+ * are passed over. ERR_NOT_FOUND: no such group or partition. ERR_IO. */
 enum err queue_peek(struct queue_topic *t, const struct queue_peek *request, struct arena *arena,
                     struct queue_seen *out, size_t *n, struct queue_place *next,
                     bool *more) MUST_USE;
