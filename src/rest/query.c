@@ -95,7 +95,7 @@ static bool text_read(const struct rest_param *p, struct bytes text, struct rest
     if ((int64_t)text.n < p->min || (int64_t)text.n > p->max)
         REFUSE("%s must have %" PRId64 " to %" PRId64 " bytes", p->name, p->min, p->max);
     if (utf8_first_forbidden(text) != text.n)
-        REFUSE("%s must be UTF-8 without control characters", p->name);
+        REFUSE("%s must be UTF-8, of control characters only tabs and line ends", p->name);
     return true;
 }
 

@@ -46,7 +46,10 @@ static bool segment_read(struct bytes raw, struct arena *arena, struct bytes *ou
         return rest_fault_set(f, REST_PROBLEM_NOT_FOUND, "no name is '.' or '..'");
     if (memchr(out->at, '/', out->n) != NULL)
         return rest_fault_set(f, REST_PROBLEM_INVALID_PATH, "no name has a slash in it");
-    if (utf8_first_forbidden(*out) != out->n)
+    bool control = false;
+    for (size_t i = 0; i < out->n; i++)
+        control = control || ((const unsigned char *)out->at)[i] < ' ';
+    if (control || utf8_first_forbidden(*out) != out->n)
         return rest_fault_set(f, REST_PROBLEM_INVALID_PATH,
                               "names are UTF-8 without control characters");
     return true;
