@@ -2,7 +2,8 @@
 /* Queue URLs as this client may reach them. Several SDKs connect to the host of the URL that they
  * were given, so it is what the client itself called us: `public_url` if the operator has set it;
  * else what a trusted proxy says that it was called (X-Forwarded-Proto, -Host, -Port); else the
- * Host header. */
+ * Host header. Some old clients leave the port out of it and then connect to port 80: if they named
+ * the very address at which they reached us, ours is added. */
 #include <string.h>
 #include <strings.h>
 
@@ -71,9 +72,36 @@ static void origin_forwarded(struct sqs_call *c, struct buf *url)
     }
 }
 
+/* Whether `host` is the address at which this connection reached us, by number or as localhost. */
+static bool is_own(struct bytes host, const char *own)
+{
+    const char *at = host.at;
+    if (host.n > 2 && at[0] == '[')
+        host = (struct bytes){at + 1, host.n - 2};
+    bool loopback = strncmp(own, "127.", 4) == 0 || strcmp(own, "::1") == 0;
+    return bytes_equal(host, bytes_of_text(own)) || (loopback && equal_nocase(host, "localhost"));
+}
+
+static void origin_plain(struct sqs_call *c, struct buf *url)
+{
+    char own[HTTP_ADDRESS_TEXT_MAX + 1];
+    uint16_t port;
+    struct bytes host = http_header(c->http, "Host");
+    http_own_address(c->http, own, &port);
+    if (host_valid(host)) {
+        buf_put_text(url, "http://");
+        buf_put_bytes(url, host);
+        if (port != 80 && !has_port(host) && is_own(host, own))
+            buf_put_format(url, ":%u", port);
+    } else { /* HTTP/1.0 needs no Host */
+        buf_put_format(url, strchr(own, ':') == NULL ? "http://%s:%u" : "http://[%s]:%u", own,
+                       port);
+    }
+}
+
 static void origin(struct sqs_call *c, struct buf *url)
 {
-    char peer[HTTP_PEER_TEXT_MAX + 1];
+    char peer[HTTP_ADDRESS_TEXT_MAX + 1];
     if (c->front->public_url != NULL) {
         struct bytes base = bytes_of_text(c->front->public_url);
         while (base.n > 0 && ((const char *)base.at)[base.n - 1] == '/')
@@ -88,9 +116,7 @@ static void origin(struct sqs_call *c, struct buf *url)
             return;
         }
     }
-    struct bytes host = http_header(c->http, "Host");
-    buf_put_text(url, "http://");
-    buf_put_bytes(url, host_valid(host) ? host : BYTES_OF("localhost"));
+    origin_plain(c, url);
 }
 
 struct bytes sqs_queue_url(struct sqs_call *c, struct bytes name)
