@@ -219,10 +219,22 @@ def bytes_that_are_no_text_are_kept_as_they_are():
             assert base64.b64decode(m["body_base64"]) == body and "body" not in m, m
             assert m["md5"] == hashlib.md5(body).hexdigest() == sent["md5"], m
             assert m["attributes"] == {"Content-Type": "image/png", "leaselog-encoding": "base64"}, m
+            sqs = s.c.call("ReceiveMessage", QueueUrl="q", VisibilityTimeout=0)["Messages"][0]
+            assert sqs["Body"] == m["body_base64"] and sqs["MD5OfBody"] == hashlib.md5(sqs["Body"].encode()).hexdigest(), sqs
             raw = s.c.post(RECEIVE + "?raw")
             assert raw.body == body and raw.headers["Content-Type"] == "image/png", raw
             assert "Leaselog-Attr-leaselog-encoding" not in raw.headers
             assert s.c.delete(raw.headers["Location"]).status == 204
+
+
+@test
+def a_text_that_says_it_is_base64_is_shown_as_it_is():
+    with Rested() as s:
+        s.c.topic()
+        s.c.call("SendMessage", QueueUrl="q", MessageBody="AAE=", MessageAttributes={
+            "leaselog-encoding": {"DataType": "String", "StringValue": "base64"}})
+        assert s.c.call("ReceiveMessage", QueueUrl="q", VisibilityTimeout=0)["Messages"][0]["Body"] == "AAE="
+        assert s.c.receive()[0]["body"] == "AAE="
 
 
 @test
