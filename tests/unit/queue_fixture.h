@@ -81,5 +81,6 @@ TCase *tcase_moves(void);
 TCase *tcase_fifo(void);
 TCase *tcase_window(void);
 TCase *tcase_look(void);
+TCase *tcase_history(void);
 
 #endif
