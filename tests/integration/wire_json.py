@@ -387,6 +387,18 @@ def all_shows_16_attributes_of_a_fifo_queue():
 
 
 @test
+def tags_are_set_listed_and_removed():
+    c = fresh("orders")
+    compare(Wire().send(request("json-requests/TagQueue")), "TagQueue")
+    got = compare(Wire().send(request("json-requests/ListQueueTags")), "ListQueueTags")
+    assert got["Tags"] == {"env": "prod", "empty": ""}
+    compare(Wire().send(request("json-requests/UntagQueue")), "UntagQueue")
+    assert c.call("ListQueueTags", QueueUrl="orders")["Tags"] == {"empty": ""}
+    c.call("UntagQueue", QueueUrl="orders", TagKeys=["empty"])
+    assert c.call("ListQueueTags", QueueUrl="orders") == {}
+
+
+@test
 def faults_have_their_exact_form():
     fresh("orders")
     w = Wire()
