@@ -152,7 +152,7 @@ def indices_beyond_all_measure_are_refused():
         is_fault(ask("SendMessage", (f"MessageAttribute.{index}.Name", "n"), QueueUrl="q", MessageBody="m"), 400, "MalformedInput")
         is_fault(ask("DeleteMessageBatch", (f"DeleteMessageBatchRequestEntry.{index}.Id", "n"), QueueUrl="q"), 400, "MalformedInput")
     # Not an index at all: an unknown parameter.
-    for index in ("-1", "x", "1x", "0x1", "+1", "1e3", "%31", " 1"):
+    for index in ("-1", "x", "1x", "0x1", "+1", "1e3", " 1"):
         assert ask("ListQueues", (f"AttributeName.{index}", "All"))[0] == 200
         status, _, body = ask("GetQueueAttributes", (f"AttributeName.{index}", "All"), QueueUrl="q")
         assert status == 400 or len(tree(body)[0]) == 0, (index, body)
