@@ -13,13 +13,9 @@ enum { LIST_MAX = 1000 };
 static void reply_url(struct sqs_call *c, struct bytes name)
 {
     struct buf body = BUF_EMPTY;
-    struct json_writer w = json_writer_to(&body);
-    json_begin_object(&w);
-    json_put_key(&w, "QueueUrl");
-    sqs_put_queue_url(c, &w, name);
-    json_end_object(&w);
-    json_writer_done(&w);
-    sqs_reply_json(c, &body);
+    struct sqs_out out = sqs_reply_begin(c, &body);
+    sqs_out_text(&out, "QueueUrl", sqs_queue_url(c, name));
+    sqs_reply_send(c, &out);
 }
 
 static int64_t now_ms(const struct sqs_call *c)
@@ -166,14 +162,6 @@ void sqs_answer_CreateQueue(struct sqs_call *c)
 
 /* ---- DeleteQueue ---- */
 
-static void reply_fault_or_empty(struct sqs_call *c)
-{
-    if (c->fault.code != SQS_FAULT_NONE)
-        sqs_reply_fault(c);
-    else
-        sqs_reply_empty(c);
-}
-
 static void delete_work(struct sqs_call *c)
 {
     struct bytes name = sqs_name_of_url(c->request.queue_url);
@@ -189,7 +177,7 @@ static void delete_work(struct sqs_call *c)
 
 void sqs_answer_DeleteQueue(struct sqs_call *c)
 {
-    sqs_call_run(c, delete_work, reply_fault_or_empty);
+    sqs_call_run(c, delete_work, sqs_reply_fault_or_empty);
 }
 
 /* ---- PurgeQueue ---- */
@@ -249,7 +237,7 @@ void sqs_answer_GetQueueUrl(struct sqs_call *c)
 
 struct list {
     struct sqs_call *call;
-    struct json_writer *w;
+    struct sqs_out *out;
     size_t n, max;
     char next[SQS_NAME_MAX + 1]; /* the first name that is left out; "" when none is */
 };
@@ -263,11 +251,8 @@ static bool list_one(void *arg, struct queue_topic *t)
         memcpy(list->next, config->name, name.n + 1);
         return false;
     }
-    if (list->n++ == 0) {
-        json_put_key(list->w, "QueueUrls");
-        json_begin_array(list->w);
-    }
-    sqs_put_queue_url(list->call, list->w, name);
+    list->n++;
+    sqs_out_item_text(list->out, sqs_queue_url(list->call, name));
     return true;
 }
 
@@ -295,17 +280,12 @@ void sqs_answer_ListQueues(struct sqs_call *c)
         return;
     }
     struct buf body = BUF_EMPTY;
-    struct json_writer w = json_writer_to(&body);
-    struct list list = {.call = c, .w = &w, .max = max->given ? (size_t)max->value : LIST_MAX};
-    json_begin_object(&w);
+    struct sqs_out out = sqs_reply_begin(c, &body);
+    struct list list = {.call = c, .out = &out, .max = max->given ? (size_t)max->value : LIST_MAX};
+    sqs_out_list_begin(&out, "QueueUrls", "QueueUrl");
     queue_topics_each(c->front->queue, c->request.prefix, from, list_one, &list);
-    if (list.n > 0)
-        json_end_array(&w);
-    if (list.next[0] != 0 && max->given) {
-        json_put_key(&w, "NextToken");
-        json_put_base64(&w, bytes_of_text(list.next));
-    }
-    json_end_object(&w);
-    json_writer_done(&w);
-    sqs_reply_json(c, &body);
+    sqs_out_list_end(&out);
+    if (list.next[0] != 0 && max->given)
+        sqs_out_blob(&out, "NextToken", bytes_of_text(list.next));
+    sqs_reply_send(c, &out);
 }

@@ -145,8 +145,17 @@ def an_unknown_or_missing_action_is_invalid():
     refuse("InvalidAction", "The action SendMessages is not valid for this endpoint.", "SendMessages")
     refuse_bytes("InvalidAction", None, "x", b"{}", X_Amz_Target="SendMessage")
     refuse_bytes("InvalidAction", None, "x", b"{}", X_Amz_Target=None)
-    refuse("AWS.SimpleQueueService.UnsupportedOperation", "The action AddPermission is not supported by this release.",
-           "AddPermission", QueueUrl="q", Label="a")
+    refuse("AWS.SimpleQueueService.UnsupportedOperation", "The action AddPermission is not supported by this "
+           "release.", "AddPermission", QueueUrl="q", Label="l")
+
+
+@test
+def a_form_is_query_also_with_a_target_header():
+    c = fresh()
+    status, body, headers = c.raw("POST", "/", b"Action=ListQueues&Version=2012-11-05", {
+        "Content-Type": "application/x-www-form-urlencoded; charset=utf-8", "X-Amz-Target": "AmazonSQSv20121105.X"})
+    assert status == 200 and headers["Content-Type"] == "text/xml", (status, headers.items())
+    assert body.startswith(b"<?xml") and body.count(b"<QueueUrl>") == 3, body
 
 
 @test
