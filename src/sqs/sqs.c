@@ -79,8 +79,7 @@ static bool refuse_actionless(struct sqs_call *c)
         return sqs_fault_set(&c->fault, SQS_FAULT_MISSING_ACTION,
                              "The request must contain the parameter Action, such as "
                              "?Action=ListQueues. GET /v1 tells what this server is.");
-    c->status = 404;
-    return sqs_fault_set(&c->fault, SQS_FAULT_UNKNOWN_OPERATION,
+    return sqs_fault_set(&c->fault, SQS_FAULT_NO_PAGE,
                          "There is no page here. SQS requests name an Action; GET /v1 tells what "
                          "this server is.");
 }
