@@ -462,7 +462,7 @@ START_TEST(random_forms_are_decoded_or_refused)
                                         "%00",
                                         "\xc3\xa9"};
     static const char signs[] = ".........&&&====";
-    struct rng rng = rng_seeded(test_seed());
+    struct rng rng = {.state = test_seed()};
     unsigned taken = 0, turned_down = 0;
     for (unsigned round = 0; round < 20000; round++) {
         struct buf text = BUF_EMPTY;
