@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* CreateQueue, DeleteQueue, GetQueueUrl, ListQueues, PurgeQueue. */
+/* CreateQueue, DeleteQueue, GetQueueUrl, PurgeQueue. */
 #include <string.h>
 
 #include "base/check.h"
-#include "base/codec.h"
 #include "sqs/attribute.h"
 #include "sqs/call.h"
 #include "sqs/name.h"
-
-enum { LIST_MAX = 1000 };
 
 static void reply_url(struct sqs_call *c, struct bytes name)
 {
@@ -231,61 +228,4 @@ void sqs_answer_GetQueueUrl(struct sqs_call *c)
         sqs_reply_err(c, e);
     else
         reply_url(c, name);
-}
-
-/* ---- ListQueues ---- */
-
-struct list {
-    struct sqs_call *call;
-    struct sqs_out *out;
-    size_t n, max;
-    char next[SQS_NAME_MAX + 1]; /* the first name that is left out; "" when none is */
-};
-
-static bool list_one(void *arg, struct queue_topic *t)
-{
-    struct list *list = arg;
-    const struct topic_config *config = queue_topic_config(t);
-    struct bytes name = bytes_of_text(config->name);
-    if (list->n == list->max) {
-        memcpy(list->next, config->name, name.n + 1);
-        return false;
-    }
-    list->n++;
-    sqs_out_item_text(list->out, sqs_queue_url(list->call, name));
-    return true;
-}
-
-/* The token is the next name in base64, which is why it goes with any prefix of that name. */
-static bool read_token(struct sqs_call *c, struct bytes *from)
-{
-    struct bytes token = c->request.next_token, name;
-    *from = BYTES_NONE;
-    if (token.n == 0)
-        return true;
-    if (token.n > 200 || codec_base64_decode(token, c->arena, &name) != ERR_OK ||
-        !sqs_name_valid(name, sqs_name_is_fifo(name)) || !bytes_start_with(name, c->request.prefix))
-        return sqs_fault_set(&c->fault, SQS_FAULT_INVALID_PARAMETER_VALUE,
-                             "Invalid or expired next token.");
-    *from = name;
-    return true;
-}
-
-void sqs_answer_ListQueues(struct sqs_call *c)
-{
-    const struct sqs_integer *max = &c->request.max_results;
-    struct bytes from;
-    if (!sqs_check_ranges(c->action, &c->request, &c->fault) || !read_token(c, &from)) {
-        sqs_reply_fault(c);
-        return;
-    }
-    struct buf body = BUF_EMPTY;
-    struct sqs_out out = sqs_reply_begin(c, &body);
-    struct list list = {.call = c, .out = &out, .max = max->given ? (size_t)max->value : LIST_MAX};
-    sqs_out_list_begin(&out, "QueueUrls", "QueueUrl");
-    queue_topics_each(c->front->queue, c->request.prefix, from, list_one, &list);
-    sqs_out_list_end(&out);
-    if (list.next[0] != 0 && max->given)
-        sqs_out_blob(&out, "NextToken", bytes_of_text(list.next));
-    sqs_reply_send(c, &out);
 }

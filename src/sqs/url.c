@@ -2,7 +2,8 @@
 /* Queue URLs as this client may reach them. Several SDKs connect to the host of the URL that they
  * were given, so it is what the client itself called us: `public_url` if the operator has set it;
  * else what a trusted proxy says that it was called (X-Forwarded-Proto, -Host, -Port); else the
- * Host header. */
+ * Host header. Some old clients leave the port out of it and then connect to port 80: if they named
+ * the very address at which they reached us, ours is added. */
 #include <string.h>
 #include <strings.h>
 
@@ -56,16 +57,6 @@ static bool host_valid(struct bytes host)
                      (at[n] == ':' && port_valid((struct bytes){at + n + 1, host.n - n - 1})));
 }
 
-/* What the client called us; without a Host (HTTP/1.0) the best guess. */
-static void put_host(struct sqs_call *c, struct buf *url)
-{
-    struct bytes host = http_header(c->http, "Host");
-    if (host_valid(host))
-        buf_put_bytes(url, host);
-    else
-        buf_put_format(url, "localhost:%u", (unsigned)http_server_port(http_server_of(c->http)));
-}
-
 /* The first of a list with commas: what the proxy nearest to the client was told. */
 static struct bytes first_of(struct bytes list)
 {
@@ -79,6 +70,34 @@ static struct bytes first_of(struct bytes list)
 static bool equal_nocase(struct bytes text, const char *word)
 {
     return text.n == strlen(word) && strncasecmp(text.at, word, text.n) == 0;
+}
+
+/* Whether `host` is the address at which this connection reached us, by number or as localhost. */
+static bool is_own(struct bytes host, const char *own)
+{
+    const char *at = host.at;
+    if (host.n > 2 && at[0] == '[')
+        host = (struct bytes){at + 1, host.n - 2};
+    bool loopback = strncmp(own, "127.", 4) == 0 || strcmp(own, "::1") == 0;
+    return bytes_equal(host, bytes_of_text(own)) || (loopback && equal_nocase(host, "localhost"));
+}
+
+/* What the client called us; HTTP/1.0 needs no Host, and then it is where it reached us. */
+static void put_host(struct sqs_call *c, struct buf *url)
+{
+    char own[HTTP_ADDRESS_TEXT_MAX + 1];
+    uint16_t port;
+    struct bytes host = http_header(c->http, "Host");
+    http_own_address(c->http, own, &port);
+    if (host_valid(host)) {
+        buf_put_bytes(url, host);
+        if (port != 80 && !has_port(host) && is_own(host, own))
+            buf_put_format(url, ":%u", (unsigned)port);
+    } else if (own[0] == '\0') { /* it has gone, and so will not read this */
+        buf_put_text(url, "localhost");
+    } else {
+        buf_put_format(url, strchr(own, ':') == NULL ? "%s:%u" : "[%s]:%u", own, (unsigned)port);
+    }
 }
 
 static void origin_forwarded(struct sqs_call *c, struct buf *url)
@@ -104,7 +123,7 @@ static void origin_forwarded(struct sqs_call *c, struct buf *url)
 
 static void origin(struct sqs_call *c, struct buf *url)
 {
-    char peer[HTTP_PEER_TEXT_MAX + 1];
+    char peer[HTTP_ADDRESS_TEXT_MAX + 1];
     if (c->front->public_url != NULL) {
         struct bytes base = bytes_of_text(c->front->public_url);
         while (base.n > 0 && ((const char *)base.at)[base.n - 1] == '/')
