@@ -17,7 +17,7 @@ from urllib.parse import quote_plus
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import wire_json
 from leaselog import Client, Refused, Server, in_thread, run_tests, test
-from wire_json import FIFO, URL, UUID, Wire, fresh, parsed, received, request
+from wire_json import FIFO, URL, UUID, Wire, fresh, parsed, received, request, sources
 
 NAMESPACE = "http://queue.amazonaws.com/doc/2012-11-05/"
 FORM = "application/x-www-form-urlencoded; charset=utf-8"
@@ -314,6 +314,15 @@ def a_queue_is_purged_and_deleted():
     assert c.counts("orders") == (0, 0, 0)
     compare(play("DeleteQueue"), "DeleteQueue", exactly=True)
     compare(play("DeleteQueue"), "error.QueueDoesNotExist", exactly=True)
+
+
+@test
+def sources_of_a_dead_letter_queue_are_listed():
+    c = fresh("orders")
+    assert len(answered("ListDeadLetterSourceQueues", QueueUrl="orders")) == 0
+    sources(c, "a")
+    got = compare(play("ListDeadLetterSourceQueues"), "ListDeadLetterSourceQueues")
+    assert texts(got, "QueueUrl") == [URL + "a"]
 
 
 @test
@@ -631,13 +640,20 @@ def a_queue_url_begins_with_the_host_header():
 
 
 @test
+def our_port_is_added_for_clients_that_leave_it_out():
+    fresh("orders")
+    for host in ("127.0.0.1", "localhost"):
+        assert url_of(host=host) == f"http://{host}:{wire_json.port}{ON_QUEUE}", host
+
+
+@test
 def a_host_that_is_none_is_not_repeated():
     fresh("orders")
     for host in ("a/b", "a@b", "a b", "<b>", "a\"", "é", "a:b:c:"):
         got = url_of(host=host)
         assert host not in got and got.endswith(ON_QUEUE) and got.count("/") == 4, got
     got = url_of(host=None, version="1.0")
-    assert re.match(r"http://(localhost|127\.0\.0\.1)(:\d+)?/000000000000/orders\Z", got), got
+    assert got == f"http://127.0.0.1:{wire_json.port}{ON_QUEUE}", got
 
 
 @test

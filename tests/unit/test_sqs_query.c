@@ -225,6 +225,7 @@ START_TEST(both_protocols_decode_a_captured_call_to_the_same_request)
         "GetQueueUrl",
         "ListQueueTags",
         "ListQueues",
+        "ListDeadLetterSourceQueues",
         "PurgeQueue",
         "ReceiveMessage",
         "SendMessage",
