@@ -16,6 +16,8 @@ import xml.etree.ElementTree as ElementTree
 from urllib.parse import parse_qsl, quote_plus
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+sys.path.insert(0, os.path.dirname(__file__))
+import bent_rest
 from leaselog import Client, Refused, Server
 
 FIXTURES = os.path.join(os.path.dirname(__file__), "..", "wire", "json-requests", "*.http")
@@ -409,6 +411,8 @@ def judge(status, headers, body, head_only):
     if kind == b"text/xml":
         judge_xml(status, headers, body)
         return
+    if status < 400 and (b"leaselog-receipt" in headers or kind in (b"application/yaml", b"text/plain; charset=utf-8")):
+        return  # of the REST API: a message as it was sent, the description, a page
     if status < 400:
         json.loads(body.decode())  # UTF-8 without exception
         return
@@ -417,7 +421,9 @@ def judge(status, headers, body, head_only):
         if "#" not in fault["__type"] or b";" not in headers[b"x-amzn-query-error"]:
             raise Broken(f"a fault without its codes: {headers} {body[:300]!r}")
     elif kind == b"application/problem+json":
-        json.loads(body)  # of the look inside
+        problem = json.loads(body)
+        if problem["status"] != status or not problem["type"].startswith("/problems/"):
+            raise Broken(f"a problem of another status: {status} {body[:300]!r}")
     elif status not in BARE:
         raise Broken(f"a fault of no form: {status} {headers} {body[:300]!r}")
 
@@ -449,6 +455,8 @@ class Attack:
             if b'"ReceiptHandle"' in body and status == 200:
                 self.handles = (self.handles + [m["ReceiptHandle"] for m in json.loads(body)["Messages"]])[-20:]
             self.handles = (self.handles + re.findall("<ReceiptHandle>(.*?)</", body.decode("latin-1")))[-20:]
+            if b'"receipt":' in body and b'"lease_url":' in body:
+                self.handles = (self.handles + [m["receipt"] for m in json.loads(body)["messages"]])[-20:]
         if whole and not answers:
             raise Broken("a whole request without an answer")
         if not answers:
@@ -490,8 +498,13 @@ def main():
         for i in range(count):
             if i % 50 == 0:
                 queues_there(control)
-            raw, whole = (make_form(rng, forms, attack.handles) if rng.random() < 0.5 else
-                          make(rng, fixtures, attack.handles))
+            which = rng.random()
+            if which < 0.33:
+                raw, whole = make_form(rng, forms, attack.handles)
+            elif which < 0.67:
+                raw, whole = make(rng, fixtures, attack.handles)
+            else:
+                raw, whole = bent_rest.make(rng, attack.handles), True
             try:
                 attack.send(raw, whole)
             except (Broken, OSError, ValueError, KeyError) as e:
