@@ -52,7 +52,7 @@ static void errors_append(const json_t *errors, struct cli_fault *out)
                                 ?: json_string_value(json_object_get(error, "pointer"));
         const char *detail = json_string_value(json_object_get(error, "detail"));
         size_t n = strlen(out->message);
-        if (detail != NULL)
+        if (detail != NULL && strstr(out->message, detail) == NULL)
             (void)snprintf(out->message + n, sizeof out->message - n, " (%s%s%s)", where ?: "",
                            where != NULL ? ": " : "", detail);
     }

@@ -110,7 +110,9 @@ static void zsh_print(FILE *to)
           "    (( $#entries )) && _describe -o option entries\n"
           "    _files\n"
           "}\n"
-          "compdef _leaselog leaselog\n",
+          "compdef _leaselog leaselog\n"
+          "# As a file in $fpath this is the function's body, the first time.\n"
+          "[[ $funcstack[1] == _leaselog ]] && _leaselog\n",
           to);
 }
 

@@ -12,7 +12,7 @@ enum { PAGE_MAX = 1000 }; /* the REST API's */
 static size_t cell_put(struct buf *out, const json_t *value)
 {
     char number[32];
-    if (json_is_string(value)) {
+    if (json_is_string(value) && json_string_length(value) > 0) {
         struct bytes text = {json_string_value(value), json_string_length(value)};
         return cli_line_quote(out, text, CLI_CELL_MAX);
     }

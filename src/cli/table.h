@@ -15,7 +15,7 @@ struct cli_column {
 enum { CLI_COLUMNS_MAX = 8, CLI_CELL_MAX = 80 };
 
 /* One line for each object in `rows`, under a line of titles. `within` may be NULL. Texts are shown
- * as cli_line_quote shows them; what an object has not is shown as "-". */
+ * as cli_line_quote shows them; a member that is missing or empty is "-". */
 void cli_table_print(const struct cli_column *columns, size_t columns_n, const char *within,
                      const json_t *rows);
 
