@@ -188,23 +188,40 @@ void http_headers_each(const struct http_request *r, const char *prefix,
         MHD_get_connection_values(r->conn->mhd, MHD_HEADER_KIND, header_visit, &s);
 }
 
-void http_peer_address(const struct http_request *r, char out[HTTP_PEER_TEXT_MAX + 1])
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static void address_show(const union address *a, char out[HTTP_ADDRESS_TEXT_MAX + 1])
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } peer;
+    if (a->any.sa_family == AF_INET)
+        inet_ntop(AF_INET, &a->v4.sin_addr, out, HTTP_ADDRESS_TEXT_MAX + 1);
+    else if (a->any.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr))
+        inet_ntop(AF_INET, &a->v6.sin6_addr.s6_addr[12], out, HTTP_ADDRESS_TEXT_MAX + 1);
+    else if (a->any.sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &a->v6.sin6_addr, out, HTTP_ADDRESS_TEXT_MAX + 1);
+}
+
+void http_peer_address(const struct http_request *r, char out[HTTP_ADDRESS_TEXT_MAX + 1])
+{
+    union address peer;
     socklen_t n = sizeof peer;
     out[0] = '\0';
-    if (r->conn == NULL || getpeername(r->conn->fd, &peer.any, &n) != 0)
-        return;
-    if (peer.any.sa_family == AF_INET)
-        inet_ntop(AF_INET, &peer.v4.sin_addr, out, HTTP_PEER_TEXT_MAX + 1);
-    else if (peer.any.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&peer.v6.sin6_addr))
-        inet_ntop(AF_INET, &peer.v6.sin6_addr.s6_addr[12], out, HTTP_PEER_TEXT_MAX + 1);
-    else if (peer.any.sa_family == AF_INET6)
-        inet_ntop(AF_INET6, &peer.v6.sin6_addr, out, HTTP_PEER_TEXT_MAX + 1);
+    if (r->conn != NULL && getpeername(r->conn->fd, &peer.any, &n) == 0)
+        address_show(&peer, out);
+}
+
+void http_own_address(const struct http_request *r, char out[HTTP_ADDRESS_TEXT_MAX + 1],
+                      uint16_t *port)
+{
+    union address own;
+    socklen_t n = sizeof own;
+    out[0] = '\0';
+    *port = r->loop->server->port;
+    if (r->conn != NULL && getsockname(r->conn->fd, &own.any, &n) == 0)
+        address_show(&own, out);
 }
 
 struct bytes http_body(const struct http_request *r)

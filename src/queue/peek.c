@@ -12,6 +12,7 @@ enum {
     READ_BYTES_MAX = 16 << 20, /* of bodies that one peek reads, shown or not */
     READ_AHEAD_UPWARD = 64 << 10,
     READ_AHEAD_SINGLE = 4096,
+    WALKED_FOR_ONE = 64, /* numbers walked over cost as much as one message looked at */
 };
 
 _Static_assert((int)QUEUE_READY == (int)PARTITION_READY, "states");
@@ -27,6 +28,7 @@ struct peeking {
     const struct topic_config *config;
     uint32_t gid;
     struct arena *arena;
+    struct reader reader; /* of the partition at hand */
     struct queue_seen *out;
     size_t n;
     size_t bytes;      /* of what is in `out` */
@@ -89,13 +91,12 @@ static enum err take_looks(struct peeking *k, const struct queue_partition *p,
                            struct partition_looking *l, const struct partition_view *view,
                            struct partition_look *looks, size_t n)
 {
-    struct reader reader;
-    enum err e = ERR_OK;
-    reader_init(&reader);
     for (size_t i = 0; i < n && !k->stopped; i++) {
         struct record_message m;
-        e = reader_get(&reader, p->log, looks[i].number,
-                       l->downward ? READ_AHEAD_SINGLE : READ_AHEAD_UPWARD, &m);
+        enum err e = reader_get(&k->reader, p->log, looks[i].number,
+                                l->downward ? READ_AHEAD_SINGLE : READ_AHEAD_UPWARD, &m);
+        if (e == ERR_IO || e == ERR_FAILED)
+            return e;
         bool taken = e != ERR_OK || take(k, p, &looks[i], view, &m);
         k->scanned += taken;
         k->stopped = !taken || is_full(k);
@@ -103,12 +104,8 @@ static enum err take_looks(struct peeking *k, const struct queue_partition *p,
             l->place = looks[i].number + (taken != l->downward);
             l->end = false;
         }
-        if (e == ERR_IO || e == ERR_FAILED)
-            break;
-        e = ERR_OK;
     }
-    reader_fini(&reader);
-    return e;
+    return ERR_OK;
 }
 
 /* Goes on in one partition until nothing is left there or the peek is full. */
@@ -117,15 +114,19 @@ static enum err peek_partition(struct peeking *k, struct queue_partition *p,
 {
     struct partition_look looks[LOOKS_AT_A_TIME];
     enum err e = ERR_OK;
+    reader_init(&k->reader);
     while (e == ERR_OK && !l->end && !k->stopped) {
         lock_take(&p->lk);
         struct partition_view view = partition_view_locked(p, k->config);
         size_t n = partition_look_on(p->state, &view, l, looks, LOOKS_AT_A_TIME);
         lock_give(&p->lk);
-        k->scanned++; /* walking over entries is not free either */
         e = take_looks(k, p, l, &view, looks, n);
-        k->stopped = k->stopped || is_full(k);
+        if (n == 0) { /* walking over what cannot match is not free either */
+            k->scanned += PARTITION_LOOK_WALK_MAX / WALKED_FOR_ONE;
+            k->stopped = is_full(k);
+        }
     }
+    reader_fini(&k->reader);
     return e;
 }
 
@@ -190,7 +191,7 @@ static enum err look_one(struct queue_partition *p, uint32_t gid, uint64_t numbe
     *view = partition_view_locked(p, queue_topic_config(p->topic));
     enum err e = partition_look_one(p->state, view, gid, number, look);
     lock_give(&p->lk);
-    return e == ERR_OK && number >= view->committed_number ? ERR_NOT_FOUND : e;
+    return e;
 }
 
 enum err queue_message_look(struct queue_topic *t, struct bytes group, uint32_t partition,

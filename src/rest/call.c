@@ -52,6 +52,7 @@ static void on_job(struct queue_job *job)
 {
     struct rest_call *c = CONTAINER_OF(job, struct rest_call, job);
     c->work(c);
+    rest_call_release(c);
     wake(c);
 }
 
@@ -60,6 +61,7 @@ void rest_call_run(struct rest_call *c, rest_step *work, rest_step *next)
     c->next = next;
     c->work = work;
     c->job.run = on_job;
+    atomic_fetch_add_explicit(&c->owners, 1, memory_order_relaxed);
     atomic_store_explicit(&c->woken, false, memory_order_relaxed);
     http_hold(c->http);
     enum err e = queue_run(c->front->queue, &c->job);
@@ -67,8 +69,19 @@ void rest_call_run(struct rest_call *c, rest_step *work, rest_step *next)
         http_park(c->http, on_wake, c, 0, false);
         return;
     }
+    rest_call_release(c);
     http_let_go(c->http);
     rest_reply_err(c, e);
+}
+
+void rest_call_release(struct rest_call *c)
+{
+    if (atomic_fetch_sub_explicit(&c->owners, 1, memory_order_acq_rel) != 1)
+        return;
+    if (c->cleanup != NULL)
+        c->cleanup(c);
+    if (c->topic != NULL)
+        queue_topic_give_back(c->topic);
 }
 
 void rest_reply_fault(struct rest_call *c)

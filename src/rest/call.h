@@ -29,8 +29,9 @@ struct rest_call {
     rest_step *next;        /* what goes on then */
     struct queue_job job;   /* at most one at a time */
     rest_step *work;        /* what the job does, on the catalogue thread */
+    atomic_int owners;      /* the request, and a job that runs; the last one ends the call */
     void *state;            /* of the operation */
-    rest_step *cleanup;     /* when the request is finished, whatever came of it; or NULL */
+    rest_step *cleanup;     /* when the call ends, whatever came of it; or NULL */
     /* Leases in the answer, which end at once if it can't be written. */
     const struct queue_received *leased;
     size_t leased_n;
@@ -47,6 +48,10 @@ struct rest_call {
 void rest_call_commit(struct rest_call *c, rest_step *next);
 /* Runs `work` on the catalogue thread, then `next` on the loop. */
 void rest_call_run(struct rest_call *c, rest_step *work, rest_step *next);
+
+/* Gives up one ownership. The last one calls cleanup and gives the topic back: a server that stops
+ * may finish the request while a job still works for it. */
+void rest_call_release(struct rest_call *c);
 
 /* Answers, each once a call. */
 void rest_reply_fault(struct rest_call *c); /* c->fault */

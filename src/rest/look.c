@@ -185,13 +185,10 @@ static void partitions_reply(struct rest_call *c)
         rest_reply_json(c, &l->w);
 }
 
-/* A server that stops may finish the request while the job still writes; it holds the request, so
- * this comes after it only when the answer was given. What a stop leaves goes with the process. */
 static void partitions_cleanup(struct rest_call *c)
 {
     struct logs *l = c->state;
-    if (atomic_load_explicit(&c->woken, memory_order_acquire))
-        buf_fini(&l->body);
+    buf_fini(&l->body);
 }
 
 void rest_do_list_partitions(struct rest_call *c)

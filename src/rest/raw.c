@@ -171,6 +171,8 @@ void rest_reply_raw(struct rest_call *c, const struct queue_received *m, int64_t
         add(&h, "Leaselog-Group-Id", m->group_id);
     rest_lease_url_put(&url, c, m->receipt);
     add(&h, "Location", buf_bytes(&url));
+    /* The sender chose type and body; no browser shall take the one for something else. */
+    add_text(&h, "X-Content-Type-Options", "nosniff");
     add_attributes(&h, m, &type);
     buf_put_bytes(&body, m->body);
     rest_answer_bytes(c->http, 200, type, h.at, h.n, &body);

@@ -66,16 +66,13 @@ static bool find_topic(struct rest_call *c)
     return c->match.group.n == 0 || rest_group_known(c, c->match.group);
 }
 
-/* Called once, whatever became of the request: here, and only here, the topic is given back. */
+/* Called once, whatever became of the request. */
 static void on_finish(void *self, bool written)
 {
     struct rest_call *c = self;
-    if (c->cleanup != NULL)
-        c->cleanup(c);
     if (!written && c->leased_n > 0)
         queue_give_back(c->topic, c->leased, c->leased_n);
-    if (c->topic != NULL)
-        queue_topic_give_back(c->topic);
+    rest_call_release(c);
 }
 
 static void run(struct rest_call *c)
@@ -97,6 +94,7 @@ static void handle(void *self, struct http_request *r)
     c->http = r;
     c->arena = http_arena(r);
     c->fault.arena = c->arena;
+    atomic_init(&c->owners, 1);
     http_on_finish(r, on_finish, c);
     if (!rest_path_read(http_path(r), c->arena, &path, &c->fault)) {
         rest_reply_fault(c);

@@ -9,6 +9,7 @@ import os
 import re
 import socket
 import struct
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
@@ -219,10 +220,22 @@ def bytes_that_are_no_text_are_kept_as_they_are():
             assert base64.b64decode(m["body_base64"]) == body and "body" not in m, m
             assert m["md5"] == hashlib.md5(body).hexdigest() == sent["md5"], m
             assert m["attributes"] == {"Content-Type": "image/png", "leaselog-encoding": "base64"}, m
+            sqs = s.c.call("ReceiveMessage", QueueUrl="q", VisibilityTimeout=0)["Messages"][0]
+            assert sqs["Body"] == m["body_base64"] and sqs["MD5OfBody"] == hashlib.md5(sqs["Body"].encode()).hexdigest(), sqs
             raw = s.c.post(RECEIVE + "?raw")
             assert raw.body == body and raw.headers["Content-Type"] == "image/png", raw
             assert "Leaselog-Attr-leaselog-encoding" not in raw.headers
             assert s.c.delete(raw.headers["Location"]).status == 204
+
+
+@test
+def a_text_that_says_it_is_base64_is_shown_as_it_is():
+    with Rested() as s:
+        s.c.topic()
+        s.c.call("SendMessage", QueueUrl="q", MessageBody="AAE=", MessageAttributes={
+            "leaselog-encoding": {"DataType": "String", "StringValue": "base64"}})
+        assert s.c.call("ReceiveMessage", QueueUrl="q", VisibilityTimeout=0)["Messages"][0]["Body"] == "AAE="
+        assert s.c.receive()[0]["body"] == "AAE="
 
 
 @test
@@ -642,6 +655,19 @@ def the_description_and_the_problem_pages_are_served():
         about = s.c.get("/v1").json
         for link in about["links"].values():
             assert s.c.get(link).status == 200
+
+
+@test
+def the_examples_of_the_read_me_work_as_they_stand():
+    with open(os.path.join(os.path.dirname(__file__), "..", "..", "README.md"), encoding="utf-8") as f:
+        lines = [line.strip() for line in f if line.startswith("    curl ") and ("/v1/topics" in line or "head.txt" in line)]
+    assert len(lines) == 4, lines
+    with Rested() as s:
+        got = [subprocess.run(["sh", "-c", line.replace("localhost:9324", f"127.0.0.1:{s.port}")], cwd=s.folder, capture_output=True, timeout=30)
+               for line in lines]
+        assert all(x.returncode == 0 for x in got), got
+        assert got[2].stdout == b"hello" and got[3].stdout == b"", got
+        assert s.c.get("/v1/topics/jobs").json["stats"] == {"visible": 0, "in_flight": 0, "delayed": 0, "moving": 0}
 
 
 @test

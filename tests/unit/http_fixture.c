@@ -71,9 +71,12 @@ static void tell(void *self, struct http_request *r)
     buf_put_text(&body, "|");
     buf_put_bytes(&body, http_header(r, "x-tell"));
     http_headers_each(r, "x-each-", tell_header, &body);
-    char peer[HTTP_PEER_TEXT_MAX + 1];
+    char peer[HTTP_ADDRESS_TEXT_MAX + 1];
     http_peer_address(r, peer);
-    buf_put_format(&body, "|%s|%s", peer, http_request_id(r));
+    char own[HTTP_ADDRESS_TEXT_MAX + 1];
+    uint16_t port;
+    http_own_address(r, own, &port);
+    buf_put_format(&body, "|%s|%s:%u|%s", peer, own, port, http_request_id(r));
     http_reply(r, 200, NULL, 0, &body);
 }
 
