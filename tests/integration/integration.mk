@@ -5,6 +5,7 @@ INTEGRATION_TESTS = \
 	tests/integration/test_damage.sh \
 	tests/integration/test_serve.sh \
 	tests/integration/test_poll.sh \
+	tests/integration/test_proxy.sh \
 	tests/integration/test_cli.sh \
 	tests/integration/test_cli_work.sh \
 	tests/integration/test_rest.sh \
@@ -22,5 +23,6 @@ EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) \
 	tests/lib/cli.py \
 	tests/lib/leaselog.py \
 	tests/lib/openapi.py \
+	tests/lib/poller.py \
 	tests/lib/rest.py
 TESTS += $(INTEGRATION_TESTS)
