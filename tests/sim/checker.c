@@ -284,15 +284,17 @@ static void on_purge(struct checker *c, const struct event *e)
     uint8_t left = e->err == ERR_OK ? MAYBE_NO : MAYBE_BOTH;
     beliefs_topic(&c->b, e->topic)->swept = true;
     for (size_t i = 0; i < c->b.copies_n; i++)
-        if (c->b.copies[i].topic == e->topic && c->b.copies[i].there != MAYBE_NO)
+        if (c->b.copies[i].topic == e->topic && c->b.copies[i].there != MAYBE_NO) {
             copy_decide(&c->b.copies[i], left, e->op);
+            c->b.copies[i].answer_binds = e->err == ERR_OK;
+        }
     for (size_t i = 0; i < c->b.messages_n; i++) {
         struct message *m = &c->b.messages[i];
         if (m->sent.topic != e->topic || m->known == MAYBE_NO)
             continue;
         m->known = left;
         m->known_all |= left;
-        m->last_op = e->op;
+        m->last_op = e->err == ERR_OK ? e->op : HISTORY_NONE;
         m->finish_tried = true;
     }
 }

@@ -47,8 +47,10 @@ static void jump_wall(struct sim *s)
 static void watch(struct sim *s)
 {
     sim_rest(s);
+    if (fault_disk_has_failed(s->disk) || queue_failed(s->q))
+        return;
     for (int i = 0; i < SIM_POLLS; i++)
-        if (s->polls[i].topic != NULL && !queue_failed(s->q) && !s->q->space_out)
+        if (s->polls[i].topic != NULL && !s->q->space_out)
             sim_put(s, (struct event){.kind = EVENT_EMPTY, .topic = s->polls[i].incarnation});
     sim_count(s);
 }
@@ -299,7 +301,11 @@ void sim_run(uint64_t seed, FILE *tell, struct sim_result *out)
     checker_run(&s.history, s.damaged, &out->verdict);
     if (out->verdict.rule != RULE_NONE && tell != NULL) {
         const struct verdict *v = &out->verdict;
-        history_print(&s.history, v->message, v->event, tell);
+        if (getenv("LEASELOG_VERBOSE") != NULL)
+            for (size_t i = 0; i <= v->event; i++)
+                history_print_event(&s.history, i, tell);
+        else
+            history_print(&s.history, v->message, v->event, tell);
         fprintf(tell, "LEASELOG_SEED=%llu: rule %s, event %zu, message %d: %s\n",
                 (unsigned long long)seed, checker_rule_name(v->rule), v->event, (int)v->message,
                 v->text);
