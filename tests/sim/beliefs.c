@@ -16,8 +16,7 @@ struct message *beliefs_message(struct beliefs *b, uint32_t serial)
     CHECK(serial < 1u << 24);
     while (serial >= b->messages_n) {
         if ((b->messages_n & (b->messages_n + 1)) == 0)
-            b->messages =
-                mem_resize(b->messages, 2 * (b->messages_n + 1) * sizeof b->messages[0]);
+            b->messages = mem_resize(b->messages, 2 * (b->messages_n + 1) * sizeof b->messages[0]);
         b->messages[b->messages_n++] =
             (struct message){.copies = HISTORY_NONE, .known = MAYBE_NO, .known_all = MAYBE_NO};
     }

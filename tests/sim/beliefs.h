@@ -13,10 +13,10 @@ enum { MAYBE_NO = 1, MAYBE_YES = 2, MAYBE_BOTH = 3 };
 struct copy {
     uint32_t topic;
     uint32_t message;
-    uint8_t there, there_all;         /* MAYBE: it is stored and unfinished */
-    int64_t low_ms, high_ms;          /* invisible until some time in between: a lease or a delay */
+    uint8_t there, there_all; /* MAYBE: it is stored and unfinished */
+    int64_t low_ms, high_ms;  /* invisible until some time in between: a lease or a delay */
     int64_t low_all_ms, high_all_ms;
-    uint32_t count_low, count_high;   /* receives so far */
+    uint32_t count_low, count_high; /* receives so far */
     uint32_t count_durable;
     uint32_t count_before; /* receives in the topic it came from */
     bool taken;            /* leased at some time, not only delayed */
@@ -32,8 +32,8 @@ struct copy {
 
 struct message {
     struct event sent;
-    bool accepted; /* neither refused nor a duplicate */
-    bool durable;  /* for sure */
+    bool accepted;            /* neither refused nor a duplicate */
+    bool durable;             /* for sure */
     uint8_t known, known_all; /* MAYBE: its deduplication id is remembered */
     uint32_t last_op;         /* that changed `known` */
     bool finish_tried;        /* a delete or purge was decided at some time */

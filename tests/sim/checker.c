@@ -96,8 +96,7 @@ static struct copy *arrive(struct checker *c, const struct event *e)
     uint32_t slot = beliefs_topic(&c->b, e->topic)->policy.slot;
     struct message *m = &c->b.messages[e->message];
     uint32_t from = m->copies;
-    while (from != HISTORY_NONE &&
-           c->b.topics[c->b.copies[from].topic].policy.dead_slot != slot)
+    while (from != HISTORY_NONE && c->b.topics[c->b.copies[from].topic].policy.dead_slot != slot)
         from = c->b.copies[from].next;
     if (from == HISTORY_NONE || !e->moved) {
         wrong(c, RULE_PHANTOM, e->message, "was never sent to this topic");
@@ -156,8 +155,7 @@ static void check_take(struct checker *c, const struct event *e, const struct co
         wrong(c, RULE_COUNT, e->message, "receive count %u, after %u to %u", e->receive_count,
               copy->count_low, copy->count_high);
     if (!copy->arrived && (e->number != m->sent.number || e->moved))
-        wrong(c, RULE_PHANTOM, e->message, "was number %llu",
-              (unsigned long long)m->sent.number);
+        wrong(c, RULE_PHANTOM, e->message, "was number %llu", (unsigned long long)m->sent.number);
     if (!copy->arrived && e->now_ms >= copy->expires_ms)
         wrong(c, RULE_EXPIRED, e->message, "expired at %lld", (long long)copy->expires_ms);
     if (!m->durable && m->life == c->b.life)
@@ -213,8 +211,8 @@ static void on_empty(struct checker *c, const struct event *e)
 {
     for (size_t i = 0; i < c->b.copies_n; i++) {
         const struct copy *copy = &c->b.copies[i];
-        if (copy->topic == e->topic && copy_is_sure(&c->b, copy) &&
-            copy->there_all == MAYBE_YES && copy->high_ms <= e->now_ms && !is_blocked(c, copy))
+        if (copy->topic == e->topic && copy_is_sure(&c->b, copy) && copy->there_all == MAYBE_YES &&
+            copy->high_ms <= e->now_ms && !is_blocked(c, copy))
             wrong(c, RULE_STARVED, copy->message, "could have been received");
     }
 }
@@ -338,12 +336,12 @@ static void on_count(struct checker *c, const struct event *e)
         if (copy->topic != e->topic || (copy->there & MAYBE_YES) == 0)
             continue;
         bool sure = copy_is_sure(&c->b, copy);
+        bool leased = copy->taken && copy->last_take_life == c->b.life;
         high++;
         low += sure;
         leased_high += copy->taken && copy->high_ms > e->now_ms;
-        leased_low += sure && copy->taken && copy->last_take_life == c->b.life &&
-                      copy->low_ms > e->now_ms;
-        delayed_high += copy->high_ms > e->now_ms;
+        leased_low += sure && leased && copy->low_ms > e->now_ms;
+        delayed_high += !leased && copy->high_ms > e->now_ms;
         delayed_low += sure && !copy->taken && copy->low_ms > e->now_ms;
     }
     uint64_t total = e->visible + e->in_flight + e->delayed + e->moving;
@@ -482,9 +480,9 @@ void checker_run(const struct history *h, bool damaged, struct verdict *out)
 const char *checker_rule_name(enum rule rule)
 {
     static const char *const names[RULES] = {
-        "none",      "lost",        "deleted", "phantom", "lease",   "order",
-        "refused",   "dead letter", "dedup",   "count",   "starved", "committed",
-        "expired",   "receipt",     "counters", "time",   "start",
+        "none",    "lost",        "deleted",  "phantom", "lease",   "order",
+        "refused", "dead letter", "dedup",    "count",   "starved", "committed",
+        "expired", "receipt",     "counters", "time",    "start",
     };
     return names[rule];
 }

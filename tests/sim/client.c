@@ -13,10 +13,8 @@ static void answer(struct sim_op *op)
 {
     struct sim *s = op->sim;
     op->told = true;
-    sim_put(s, (struct event){.kind = EVENT_END,
-                              .op = op->id,
-                              .topic = HISTORY_NONE,
-                              .err = op->w.err});
+    sim_put(s, (struct event){
+                   .kind = EVENT_END, .op = op->id, .topic = HISTORY_NONE, .err = op->w.err});
     for (size_t i = 0; op->w.err == ERR_OK && i < op->receipts_n; i++)
         s->receipts[s->receipts_n++ % SIM_RECEIPTS] = op->receipts[i];
 }
@@ -125,7 +123,8 @@ void sim_send(struct sim *s, uint32_t slot)
     }
     queue_send(t, messages, n, sent, errs, &op->w);
     for (size_t i = 0; i < n; i++) {
-        int64_t delay_ms = messages[i].delay_ms < 0 ? s->plans[slot].delay_ms : messages[i].delay_ms;
+        int64_t delay_ms =
+            messages[i].delay_ms < 0 ? s->plans[slot].delay_ms : messages[i].delay_ms;
         events[i].err = errs[i];
         events[i].flag = sent[i].duplicate;
         events[i].id = id_of(sent[i].id);
@@ -282,8 +281,8 @@ void sim_purge(struct sim *s, uint32_t slot)
         return;
     struct sim_op *op = op_new(s);
     enum err e = queue_purge(t, &op->w);
-    sim_put(s, (struct event){
-                   .kind = EVENT_PURGE, .err = e, .op = op->id, .topic = s->slots[slot]});
+    sim_put(s,
+            (struct event){.kind = EVENT_PURGE, .err = e, .op = op->id, .topic = s->slots[slot]});
     op_decided(s, op);
     queue_topic_give_back(t);
 }

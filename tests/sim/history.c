@@ -62,7 +62,7 @@ uint64_t history_hash(const struct history *h)
 }
 
 static const char *const kind_names[EVENT_KINDS] = {
-    "open", "crash", "time",   "topic",  "gone", "closed", "send", "take",   "empty",
+    "open",   "crash",  "time", "topic", "gone", "closed", "send",  "take",  "empty",
     "delete", "extend", "give", "purge", "end",  "synced", "count", "final",
 };
 
@@ -85,8 +85,8 @@ void history_print_event(const struct history *h, size_t i, FILE *out)
                 e->receive_count, (long long)e->until_ms);
     if (e->kind == EVENT_TOPIC)
         fprintf(out, " slot %u dead letters to %d after %u, retention %lld%s", e->policy.slot,
-                (int)e->policy.dead_slot, e->policy.receives_max,
-                (long long)e->policy.retention_ms, e->policy.fifo ? ", fifo" : "");
+                (int)e->policy.dead_slot, e->policy.receives_max, (long long)e->policy.retention_ms,
+                e->policy.fifo ? ", fifo" : "");
     if (e->kind == EVENT_COUNT)
         fprintf(out, " visible %llu in flight %llu delayed %llu moving %llu",
                 (unsigned long long)e->visible, (unsigned long long)e->in_flight,

@@ -41,8 +41,8 @@ enum event_kind {
 
 /* Of an incarnation. */
 struct policy {
-    uint32_t slot;        /* topics of one name share it */
-    uint32_t dead_slot;   /* where its dead letters go; HISTORY_NONE */
+    uint32_t slot;      /* topics of one name share it */
+    uint32_t dead_slot; /* where its dead letters go; HISTORY_NONE */
     uint32_t receives_max;
     int64_t retention_ms;
     bool fifo;

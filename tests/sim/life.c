@@ -22,8 +22,13 @@ static void make_plans(struct sim *s)
         const char *name;
         uint32_t dead_slot;
     } slots[SIM_SLOTS] = {
-        {"s", 1},      {"s-dead", 2},      {"s-dead-dead", HISTORY_NONE}, {"f.fifo", 4},
-        {"f-dead.fifo", HISTORY_NONE}, {"plain", HISTORY_NONE}, {"plain.fifo", HISTORY_NONE},
+        {"s", 1},
+        {"s-dead", 2},
+        {"s-dead-dead", HISTORY_NONE},
+        {"f.fifo", 4},
+        {"f-dead.fifo", HISTORY_NONE},
+        {"plain", HISTORY_NONE},
+        {"plain.fifo", HISTORY_NONE},
     };
     for (uint32_t i = 0; i < SIM_SLOTS; i++) {
         struct sim_plan *p = &s->plans[i];
@@ -120,9 +125,8 @@ void sim_topic_add(struct sim *s, const struct uuid *id, uint32_t slot)
     s->topics[s->topics_n].id = *id;
     s->topics[s->topics_n].slot = slot;
     s->slots[slot] = s->topics_n++;
-    sim_put(s, (struct event){.kind = EVENT_TOPIC,
-                              .topic = s->slots[slot],
-                              .policy = s->plans[slot].policy});
+    sim_put(s, (struct event){
+                   .kind = EVENT_TOPIC, .topic = s->slots[slot], .policy = s->plans[slot].policy});
 }
 
 uint32_t sim_topic_of(const struct sim *s, struct queue_topic *t)

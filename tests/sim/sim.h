@@ -75,9 +75,9 @@ struct sim {
     uint32_t next_message;
     uint32_t last_receive; /* op */
     unsigned life;
-    bool damaged;  /* bits were flipped */
-    int64_t now_ms; /* partition time as it was last seen ... */
-    int64_t boot_ms; /* ... and the clock then */
+    bool damaged;            /* bits were flipped */
+    int64_t now_ms;          /* partition time as it was last seen ... */
+    int64_t boot_ms;         /* ... and the clock then */
     struct plog_stamp stamp; /* the newest that the broker wrote */
 
     struct sim_op *ops; /* under way */
@@ -86,7 +86,7 @@ struct sim {
     struct {
         struct uuid id;
         uint32_t slot;
-    } *topics; /* by incarnation */
+    } * topics; /* by incarnation */
     uint32_t topics_n;
     struct sim_receipt receipts[SIM_RECEIPTS];
     unsigned receipts_n; /* ever */

@@ -10,3 +10,8 @@ check_PROGRAMS += tests/sim/sim_broker
 tests_sim_sim_broker_SOURCES = %D%/sim_broker.c
 tests_sim_sim_broker_CFLAGS = $(TEST_CFLAGS)
 tests_sim_sim_broker_LDADD = $(SIM_LIBS)
+
+TEST_RUNNERS += tests/sim/test_sim
+tests_sim_test_sim_SOURCES = %D%/test_checker.c %D%/test_sim.c %D%/test_sim.h
+tests_sim_test_sim_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sim_LDADD = $(SIM_LIBS)
