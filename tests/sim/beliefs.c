@@ -17,8 +17,12 @@ struct message *beliefs_message(struct beliefs *b, uint32_t serial)
     while (serial >= b->messages_n) {
         if ((b->messages_n & (b->messages_n + 1)) == 0)
             b->messages = mem_resize(b->messages, 2 * (b->messages_n + 1) * sizeof b->messages[0]);
-        b->messages[b->messages_n++] =
-            (struct message){.copies = HISTORY_NONE, .known = MAYBE_NO, .known_all = MAYBE_NO};
+        b->messages[b->messages_n++] = (struct message){
+            .copies = HISTORY_NONE,
+            .known = MAYBE_NO,
+            .known_all = MAYBE_NO,
+            .duplicate_op = HISTORY_NONE,
+        };
     }
     return &b->messages[serial];
 }
@@ -90,9 +94,12 @@ void beliefs_answered(struct beliefs *b, uint32_t op)
             copy_is_durable(&b->copies[i]);
     for (size_t i = 0; i < b->messages_n; i++) {
         struct message *m = &b->messages[i];
-        if (m->last_op == op)
+        if (m->last_op == op || m->duplicate_op == op)
             m->known_all = m->known;
-        m->durable = m->durable || m->sent.op == op;
+        m->durable = m->durable || m->sent.op == op || m->duplicate_op == op;
+        /* Who was told of a duplicate was promised the first one. */
+        if (m->duplicate_op == op && b->copies[m->copies].last_op == m->sent.op)
+            copy_is_durable(&b->copies[m->copies]);
     }
 }
 

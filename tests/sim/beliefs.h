@@ -36,6 +36,7 @@ struct message {
     bool durable;             /* for sure */
     uint8_t known, known_all; /* MAYBE: its deduplication id is remembered */
     uint32_t last_op;         /* that changed `known` */
+    uint32_t duplicate_op;    /* the newest one that was told of it; HISTORY_NONE */
     bool finish_tried;        /* a delete or purge was decided at some time */
     uint32_t life;
     uint32_t copies; /* the first is where it was sent; HISTORY_NONE */

@@ -56,6 +56,8 @@ static void learn_dedup(struct checker *c, const struct event *e)
         if (!is_first && m->known == MAYBE_YES)
             wrong(c, RULE_DEDUP, i, "message %u was accepted under the same id", e->message);
         found = found || is_first;
+        if (is_first)
+            m->duplicate_op = e->op;
         if (m->known != MAYBE_BOTH)
             continue;
         m->known = m->known_all = is_first ? MAYBE_YES : MAYBE_NO;

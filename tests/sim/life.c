@@ -65,7 +65,7 @@ void sim_init(struct sim *s, uint64_t seed)
         .catalog_path = s->catalog_path,
         .clock = &s->clock.clock,
         .fresh_secret = "a secret of thirty-two bytes....",
-        .segment_bytes = 4096u << sim_below(s, 4),
+        .segment_bytes = 4096u << sim_below(s, 3),
         .cache_bytes = 256u << sim_below(s, 9),
         .journal_bytes = 16384u << sim_below(s, 3),
         .snapshot_log_bytes = 500u << sim_below(s, 7),

@@ -7,7 +7,7 @@
 static size_t filler_bytes(uint32_t serial)
 {
     uint32_t drawn = serial * 2654435761u;
-    return drawn >> 28 == 0 ? 2000 + (drawn & 4095) : (drawn >> 8) % 90;
+    return drawn >> 29 == 0 ? 2000 + (drawn & 4095) : (drawn >> 8) % 90;
 }
 
 void sim_text_init(struct sim_text *t, uint32_t serial, uint32_t group, uint32_t dedup)

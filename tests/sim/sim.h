@@ -75,6 +75,7 @@ struct sim {
     uint32_t next_message;
     uint32_t last_receive; /* op */
     unsigned life;
+    uint32_t focus;          /* the slot that most operations are about; HISTORY_NONE */
     bool damaged;            /* bits were flipped */
     int64_t now_ms;          /* partition time as it was last seen ... */
     int64_t boot_ms;         /* ... and the clock then */

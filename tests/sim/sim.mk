@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The whole broker core under a seeded scheduler; README.md says how.
+EXTRA_DIST += %D%/README.md
 check_LIBRARIES += libsim.a
 libsim_a_SOURCES = %D%/beliefs.c %D%/beliefs.h %D%/checker.c %D%/checker.h %D%/client.c \
 	%D%/history.c %D%/history.h %D%/life.c %D%/message.c %D%/poll.c %D%/run.c %D%/sim.h

@@ -457,7 +457,8 @@ START_TEST(an_answered_duplicate_promises_the_first_one)
     struct event e = send_of(0, FIFO);
     e.dedup = 9;
     put(e);
-    restart();
+    if (_i == 0)
+        restart();
     send_dedup(1, 9, 0);
     restart();
     final();
@@ -599,7 +600,7 @@ static void add_more(TCase *t)
     tcase_add_loop_test(t, a_second_message_for_an_id_within_five_minutes_is_seen, 0, 2);
     tcase_add_loop_test(t, a_duplicate_after_five_minutes_or_of_a_purged_history_is_seen, 0, 2);
     tcase_add_test(t, a_duplicate_of_another_message_is_seen);
-    tcase_add_test(t, an_answered_duplicate_promises_the_first_one);
+    tcase_add_loop_test(t, an_answered_duplicate_promises_the_first_one, 0, 2);
     tcase_add_loop_test(t, a_receive_count_that_falls_or_jumps_is_seen, 0, 2);
     tcase_add_loop_test(t, a_receive_count_may_fall_by_what_was_not_durable, 0, 2);
     tcase_add_loop_test(t, a_receive_or_a_poll_that_finds_nothing_while_there_is_something_is_seen,
