@@ -48,6 +48,18 @@ static bool listen_parse(struct broker *b)
     return true;
 }
 
+static bool proxies_read(struct broker *b)
+{
+    struct bytes wrong;
+    if (sqs_proxies_read(b->options.trusted_proxies, &b->sqs.proxies, &wrong))
+        return true;
+    fprintf(stderr,
+            "leaselog: --trusted-proxies takes up to %d addresses or networks, such as "
+            "127.0.0.1,10.0.0.0/8, not '%.*s'\n",
+            SQS_PROXIES_MAX, (int)wrong.n, (const char *)wrong.at);
+    return false;
+}
+
 static bool notes_start(const struct serve_options *o)
 {
     static const char *const levels[] = {"error", "warning", "info", "debug"};
@@ -153,13 +165,11 @@ static void refuse(void *self, struct http_request *r, int status, const char *t
 static enum err server_start(struct broker *b)
 {
     b->admin.queue = b->queue;
-    b->sqs = (struct sqs){
-        .queue = b->queue,
-        .clock = &b->clock,
-        .public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url,
-        .region = b->options.region,
-        .strict_cooldowns = b->options.strict_cooldowns,
-    };
+    b->sqs.queue = b->queue;
+    b->sqs.clock = &b->clock;
+    b->sqs.public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url;
+    b->sqs.region = b->options.region;
+    b->sqs.strict_cooldowns = b->options.strict_cooldowns;
     size_t n = admin_routes(&b->admin, b->routes);
     n += sqs_routes(&b->sqs, b->routes + n);
     struct http_options o;
@@ -253,6 +263,8 @@ int serve_main(int argc, char **argv)
                 b.options.listen);
         return EXIT_CODE_USAGE;
     }
+    if (!proxies_read(&b))
+        return EXIT_CODE_USAGE;
     if (!notes_start(&b.options)) {
         fputs(
             "leaselog: --log-format is text, json or auto; --log-level is error, warning, info or "

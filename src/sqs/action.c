@@ -88,7 +88,7 @@ bool sqs_action_find(struct bytes name, const struct sqs_action **out, struct sq
                                  "The action %.*s is not supported by this release.",
                                  SQS_SHOW(name));
     if (name.n > 80 || !utf8_valid(name)) /* a header's bytes have not been checked yet */
-        name = BYTES_OF("named by X-Amz-Target");
+        name = BYTES_OF("asked for");
     return sqs_fault_set(f, SQS_FAULT_UNKNOWN_OPERATION,
                          "The action %.*s is not valid for this endpoint.", SQS_SHOW(name));
 }

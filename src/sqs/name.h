@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/bytes.h"
 
 enum { SQS_NAME_MAX = 80, SQS_ENTRY_ID_MAX = 80, SQS_ID_MAX = 128 };
@@ -16,6 +17,10 @@ bool sqs_name_is_fifo(struct bytes name); /* ends in ".fifo" */
 /* The queue's name in a QueueUrl: its last segment, whatever host, port and account stand before;
  * a bare name is taken as well. n = 0: none. */
 struct bytes sqs_name_of_url(struct bytes url);
+
+/* The queue's name in a request's path, which ends in /ACCOUNT/NAME with an account of twelve
+ * digits; what stands before (a proxy's prefix) does not matter. n = 0: the path names no queue. */
+struct bytes sqs_name_of_path(struct bytes path, struct arena *arena);
 
 /* Id of a batch entry: 1 to 80 of A-Z a-z 0-9 _ - . */
 bool sqs_entry_id_valid(struct bytes id);

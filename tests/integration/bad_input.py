@@ -145,19 +145,17 @@ def an_unknown_or_missing_action_is_invalid():
     refuse("InvalidAction", "The action SendMessages is not valid for this endpoint.", "SendMessages")
     refuse_bytes("InvalidAction", None, "x", b"{}", X_Amz_Target="SendMessage")
     refuse_bytes("InvalidAction", None, "x", b"{}", X_Amz_Target=None)
-    refuse("AWS.SimpleQueueService.UnsupportedOperation", "The action TagQueue is not supported by this release.",
-           "TagQueue", QueueUrl="q", Tags={"a": "b"})
+    refuse("AWS.SimpleQueueService.UnsupportedOperation", "The action AddPermission is not supported by this "
+           "release.", "AddPermission", QueueUrl="q", Label="l")
 
 
 @test
-def the_query_protocol_is_refused_in_xml():
+def a_form_is_query_also_with_a_target_header():
     c = fresh()
     status, body, headers = c.raw("POST", "/", b"Action=ListQueues&Version=2012-11-05", {
-        "Content-Type": "application/x-www-form-urlencoded; charset=utf-8", "X-Amz-Target": "AmazonSQS.ListQueues"})
-    assert status == 400 and headers["Content-Type"] == "text/xml", (status, headers.items())
-    assert b"<Code>AWS.SimpleQueueService.UnsupportedOperation</Code>" in body and b"<Type>Sender</Type>" in body
-    status, body, _ = c.raw("GET", "/?Action=ListQueues")
-    assert status == 400 and b"UnsupportedOperation" in body
+        "Content-Type": "application/x-www-form-urlencoded; charset=utf-8", "X-Amz-Target": "AmazonSQSv20121105.X"})
+    assert status == 200 and headers["Content-Type"] == "text/xml", (status, headers.items())
+    assert body.startswith(b"<?xml") and body.count(b"<QueueUrl>") == 3, body
 
 
 @test
