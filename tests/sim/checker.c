@@ -271,7 +271,8 @@ static void on_give(struct checker *c, const struct event *e)
     struct copy *copy = beliefs_copy(&c->b, e->message, e->topic);
     if (copy == NULL || copy->last_take != e->lease || copy->there == MAYBE_NO)
         return;
-    if (is_current(copy, e))
+    /* The lease of an earlier life may be lost, though the message is invisible. */
+    if (is_current(copy, e) && copy->last_take_life == c->b.life)
         copy_lease(copy, e->now_ms, e->op, false);
     else if (copy->low_ms > e->now_ms)
         copy->low_ms = copy->low_all_ms = e->now_ms;

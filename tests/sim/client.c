@@ -135,6 +135,8 @@ void sim_send(struct sim *s, uint32_t slot)
         sim_remember_time(s, events[i].dedup != 0 && sim_chance(s, 30)
                                  ? queue_now_ms(s->q) + DEDUP_MS
                                  : events[i].until_ms);
+        if (s->plans[slot].policy.retention_ms < 100000 && sim_chance(s, 30))
+            sim_remember_time(s, queue_now_ms(s->q) + s->plans[slot].policy.retention_ms);
     }
     op_decided(s, op);
     queue_topic_give_back(t);
@@ -174,17 +176,20 @@ static void put_take(struct sim *s, struct sim_op *op, uint32_t topic,
 }
 
 /* The answer could not be written. */
-static void give_back(struct sim *s, struct queue_topic *t, const struct sim_op *op,
-                      const struct queue_received *received, size_t n)
+static void give_back(struct sim *s, struct queue_topic *t, const struct sim_receipt *receipts,
+                      size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    struct queue_received received[LIST_MAX];
+    for (size_t i = 0; i < n; i++) {
+        memcpy(received[i].receipt, receipts[i].text, sizeof receipts[i].text);
         sim_put(s, (struct event){
                        .kind = EVENT_GIVE,
                        .op = s->next_op,
-                       .topic = op->receipts[i].topic,
-                       .message = op->receipts[i].message,
-                       .lease = op->id,
+                       .topic = receipts[i].topic,
+                       .message = receipts[i].message,
+                       .lease = receipts[i].lease,
                    });
+    }
     s->next_op++;
     queue_give_back(t, received, n);
 }
@@ -213,7 +218,7 @@ size_t sim_receive(struct sim *s, struct queue_topic *t, uint32_t topic, bool dr
     if (n > 0)
         sim_remember_time(s, until_ms);
     if (n > 0 && !drain && sim_chance(s, 8))
-        give_back(s, t, op, received, n);
+        give_back(s, t, op->receipts, n);
     op_decided(s, op);
     arena_fini(&s->arena);
     arena_init(&s->arena, NULL, 0);
@@ -255,16 +260,34 @@ static void use(struct sim *s, const struct sim_receipt *r, bool extend, int64_t
     queue_topic_give_back(t);
 }
 
-/* Mostly one of the newest. */
+/* Mostly one of the newest. NULL: nobody has one yet. */
+static const struct sim_receipt *choose_receipt(struct sim *s)
+{
+    unsigned have = s->receipts_n < SIM_RECEIPTS ? s->receipts_n : SIM_RECEIPTS;
+    if (have == 0)
+        return NULL;
+    unsigned back = (unsigned)sim_below(s, sim_chance(s, 70) && have > 8 ? 8 : have);
+    return &s->receipts[(s->receipts_n - 1 - back) % SIM_RECEIPTS];
+}
+
 void sim_use_receipt(struct sim *s, bool extend)
 {
     static const int64_t visibilities_ms[] = {0, 300, 1500, 10000};
-    unsigned have = s->receipts_n < SIM_RECEIPTS ? s->receipts_n : SIM_RECEIPTS;
-    if (have == 0)
+    const struct sim_receipt *chosen = choose_receipt(s);
+    if (chosen == NULL)
         return;
-    unsigned back = (unsigned)sim_below(s, sim_chance(s, 70) && have > 8 ? 8 : have);
-    struct sim_receipt r = s->receipts[(s->receipts_n - 1 - back) % SIM_RECEIPTS];
+    struct sim_receipt r = *chosen; /* an answer may take its place */
     use(s, &r, extend, visibilities_ms[sim_below(s, 4)]);
+}
+
+void sim_give_back_late(struct sim *s)
+{
+    const struct sim_receipt *r = choose_receipt(s);
+    struct queue_topic *t = r == NULL ? NULL : find(s, s->topics[r->topic].slot);
+    if (t == NULL)
+        return;
+    give_back(s, t, r, 1);
+    queue_topic_give_back(t);
 }
 
 void sim_delete(struct sim *s, const struct sim_receipt *r)

@@ -66,7 +66,7 @@ static void step_rare(struct sim *s)
 {
     uint32_t slot = (uint32_t)sim_below(s, SIM_SLOTS);
     struct sim_poll *p = &s->polls[sim_below(s, SIM_POLLS)];
-    switch (sim_below(s, 10)) {
+    switch (sim_below(s, 12)) {
     case 0:
         sim_purge(s, slot);
         return;
@@ -83,6 +83,10 @@ static void step_rare(struct sim *s)
     case 5:
         if (p->topic != NULL)
             sim_poll_end(s, p, sim_chance(s, 50));
+        return;
+    case 6:
+    case 7:
+        sim_give_back_late(s);
         return;
     default:
         sim_poll_start(s, slot);

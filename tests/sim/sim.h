@@ -133,6 +133,8 @@ void sim_send(struct sim *s, uint32_t slot);
 size_t sim_receive(struct sim *s, struct queue_topic *t, uint32_t topic, bool drain);
 void sim_receive_slot(struct sim *s, uint32_t slot);
 void sim_use_receipt(struct sim *s, bool extend);
+/* The front saw only now that an answer was not read. */
+void sim_give_back_late(struct sim *s);
 void sim_delete(struct sim *s, const struct sim_receipt *r);
 void sim_purge(struct sim *s, uint32_t slot);
 void sim_topic_create(struct sim *s, uint32_t slot);
