@@ -189,4 +189,15 @@ struct plog_size {
 };
 struct plog_size plog_log_size(const struct plog_log *l);
 
+struct plog_segment {
+    uint64_t base_offset;
+    uint64_t first_number, end_number; /* its messages: [first_number, end_number) */
+    uint64_t bytes;
+    bool sealed; /* not the last one */
+};
+/* The segments that begin at or behind from_offset, in order, at most `room`. Their first numbers
+ * may have to be asked of the files. No lock held. ERR_CORRUPT, ERR_IO. */
+enum err plog_segments(struct plog_log *l, uint64_t from_offset, struct plog_segment *out,
+                       size_t room, size_t *n) MUST_USE;
+
 #endif

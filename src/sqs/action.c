@@ -109,11 +109,14 @@ static bool is_there(const void *holder, const struct sqs_param *p, bool filled)
     }
     case SQS_KIND_INTEGER:
         return ((const struct sqs_integer *)field)->given;
-    case SQS_KIND_PAIRS:
-        return ((const struct sqs_pairs *)field)->given;
+    case SQS_KIND_PAIRS: {
+        const struct sqs_pairs *pairs = field;
+        return filled ? pairs->n > 0 : pairs->given;
+    }
+    case SQS_KIND_TEXTS:
+        return ((const struct sqs_texts *)field)->n > 0;
     case SQS_KIND_ENTRIES:
         return ((const struct sqs_entries *)field)->given;
-    case SQS_KIND_TEXTS:
     case SQS_KIND_ATTRIBUTES:
         break; /* no action requires one */
     }

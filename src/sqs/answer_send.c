@@ -25,11 +25,10 @@ static struct sqs_message_rules rules_of(struct sqs_call *c, bool batch)
 
 /* What was sent is answered with the digests of this request, also when the core found that it is
  * a duplicate: clients compare them with what they have just sent. */
-static void put_sent(struct sqs_call *c, struct sqs_out *out, const struct queue_message *m,
-                     const struct sqs_entry *entry, const struct queue_sent *sent)
+static void put_digests(struct sqs_out *out, const struct queue_message *m,
+                        const struct sqs_entry *entry)
 {
     uint8_t md5[16];
-    sqs_out_uuid(out, "MessageId", sent->id);
     sqs_out_md5(out, "MD5OfMessageBody", m->body_md5);
     if (m->attributes_n > 0) {
         sqs_attributes_md5(m->attributes, m->attributes_n, md5);
@@ -39,6 +38,10 @@ static void put_sent(struct sqs_call *c, struct sqs_out *out, const struct queue
         sqs_trace_md5(m->trace, md5);
         sqs_out_md5(out, "MD5OfMessageSystemAttributes", md5);
     }
+}
+
+static void put_sequence(struct sqs_call *c, struct sqs_out *out, const struct queue_sent *sent)
+{
     if (c->config->fifo)
         sqs_out_sequence(out, "SequenceNumber", sent->number);
 }
@@ -54,7 +57,9 @@ static void reply_one(struct sqs_call *c)
     }
     struct buf body = BUF_EMPTY;
     struct sqs_out out = sqs_reply_begin(c, &body);
-    put_sent(c, &out, &send->messages[0], &c->request.one, &send->sent[0]);
+    put_digests(&out, &send->messages[0], &c->request.one);
+    sqs_out_uuid(&out, "MessageId", send->sent[0].id);
+    put_sequence(c, &out, &send->sent[0]);
     sqs_reply_send(c, &out);
 }
 
@@ -120,7 +125,9 @@ static void put_successful(struct sqs_call *c, struct sqs_out *out, const struct
         const struct sqs_entry *entry = &c->request.entries.at[send->entry_of[i]];
         sqs_out_item_begin(out);
         sqs_out_text(out, "Id", entry->id);
-        put_sent(c, out, &send->messages[i], entry, &send->sent[i]);
+        sqs_out_uuid(out, "MessageId", send->sent[i].id);
+        put_digests(out, &send->messages[i], entry);
+        put_sequence(c, out, &send->sent[i]);
         sqs_out_item_end(out);
     }
     sqs_out_list_end(out);

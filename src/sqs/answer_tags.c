@@ -43,11 +43,7 @@ static void tag_work(struct sqs_call *c)
 
 void sqs_answer_TagQueue(struct sqs_call *c)
 {
-    if (c->request.tags.n == 0)
-        sqs_fault_set(&c->fault, SQS_FAULT_MISSING_PARAMETER,
-                      "The request must contain the parameter Tags.");
-    if (c->fault.code != SQS_FAULT_NONE ||
-        !sqs_tags_check(&c->request.tags, bytes_of_text(c->config->name), &c->fault))
+    if (!sqs_tags_check(&c->request.tags, bytes_of_text(c->config->name), &c->fault))
         sqs_reply_fault(c);
     else
         sqs_call_run(c, tag_work, sqs_reply_fault_or_empty);
@@ -73,12 +69,6 @@ static void untag_work(struct sqs_call *c)
 
 void sqs_answer_UntagQueue(struct sqs_call *c)
 {
-    if (c->request.tag_keys.n == 0) {
-        sqs_fault_set(&c->fault, SQS_FAULT_MISSING_PARAMETER,
-                      "The request must contain the parameter TagKeys.");
-        sqs_reply_fault(c);
-        return;
-    }
     sqs_call_run(c, untag_work, sqs_reply_fault_or_empty);
 }
 

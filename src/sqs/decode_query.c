@@ -201,6 +201,14 @@ static bool refuse_half(struct decoder *d, const struct sqs_param *p, uint32_t i
                          (unsigned)index, missing);
 }
 
+/* In JSON a map that has a key twice is no JSON we take; here it says just as little. */
+static bool refuse_twice(struct decoder *d, struct bytes name, const struct sqs_param *p)
+{
+    return sqs_fault_set(d->fault, SQS_FAULT_SERIALIZATION,
+                         "The name %.*s stands twice in the parameter %.*s.", SQS_SHOW(name),
+                         SQS_SHOW(p->member));
+}
+
 static bool read_pairs(struct decoder *d, const struct sqs_param *p, struct givens list,
                        struct sqs_pairs *out)
 {
@@ -220,6 +228,9 @@ static bool read_pairs(struct decoder *d, const struct sqs_param *p, struct give
             return refuse_half(d, p, item.at[0].index, strrchr(p->query, '.') + 1);
         if (pair->value.at == NULL)
             return refuse_half(d, p, item.at[0].index, "Value");
+        for (const struct sqs_pair *other = out->at; other < pair; other++)
+            if (bytes_equal(other->name, pair->name))
+                return refuse_twice(d, pair->name, p);
     }
     return true;
 }
@@ -251,13 +262,20 @@ static bool read_attribute(struct decoder *d, const struct givens *item, struct 
     return true;
 }
 
-static bool read_attributes(struct decoder *d, struct givens list, struct sqs_attributes *out)
+static bool read_attributes(struct decoder *d, const struct sqs_param *p, struct givens list,
+                            struct sqs_attributes *out)
 {
     out->at = arena_zeros(d->arena, SQS_MESSAGE_ATTRIBUTES_MAX * sizeof *out->at);
     for (; list.n > 0; out->sent++) {
         struct givens item = item_take(&list);
-        if (out->n < SQS_MESSAGE_ATTRIBUTES_MAX && !read_attribute(d, &item, &out->at[out->n++]))
+        if (out->n == SQS_MESSAGE_ATTRIBUTES_MAX)
+            continue; /* too many: they are only counted */
+        struct sqs_attribute *attribute = &out->at[out->n++];
+        if (!read_attribute(d, &item, attribute))
             return false;
+        for (const struct sqs_attribute *other = out->at; other < attribute; other++)
+            if (bytes_equal(other->name, attribute->name))
+                return refuse_twice(d, attribute->name, p);
     }
     return true;
 }
@@ -271,7 +289,6 @@ static bool read_members(struct decoder *d, const struct sqs_param *params,
 static bool read_entries(struct decoder *d, const struct sqs_param *entry_params,
                          struct givens list, struct sqs_entries *out)
 {
-    out->given = true;
     out->at = arena_zeros(d->arena, SQS_ENTRIES_MAX * sizeof *out->at);
     for (; list.n > 0; out->sent++) {
         struct givens item = item_take(&list);
@@ -291,7 +308,7 @@ static bool read_list(struct decoder *d, const struct sqs_param *p,
     case SQS_KIND_PAIRS:
         return read_pairs(d, p, *list, field);
     case SQS_KIND_ATTRIBUTES:
-        return read_attributes(d, *list, field);
+        return read_attributes(d, p, *list, field);
     case SQS_KIND_ENTRIES:
         CHECK(entry_params != NULL);
         return read_entries(d, entry_params, *list, field);
@@ -317,7 +334,13 @@ static bool read_member(struct decoder *d, const struct sqs_param *p,
         *(struct bytes *)field = value;
         return true;
     }
-    return gather(d, all, p, &list) && (list.n == 0 || read_list(d, p, entry_params, &list, field));
+    if (!gather(d, all, p, &list))
+        return false;
+    /* A batch without entries cannot be told from an absent one, and AWS answers that it is empty.
+     */
+    if (p->kind == SQS_KIND_ENTRIES)
+        ((struct sqs_entries *)field)->given = true;
+    return list.n == 0 || read_list(d, p, entry_params, &list, field);
 }
 
 static bool read_members(struct decoder *d, const struct sqs_param *params,

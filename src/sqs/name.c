@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sqs/name.h"
 
-#include "sqs/form.h"
-
 static bool name_char(unsigned char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -46,10 +44,10 @@ struct bytes sqs_name_of_url(struct bytes url)
     return start == url.n ? BYTES_NONE : (struct bytes){at + start, url.n - start};
 }
 
-struct bytes sqs_name_of_path(struct bytes path, struct arena *arena)
+struct bytes sqs_name_of_path(struct bytes path)
 {
     enum { ACCOUNT_DIGITS = 12 };
-    struct bytes name = sqs_name_of_url(path), decoded;
+    struct bytes name = sqs_name_of_url(path);
     const char *at = path.at;
     size_t before = path.n - name.n; /* with the slash */
     if (name.n == 0 || before < ACCOUNT_DIGITS + 2 || at[before - ACCOUNT_DIGITS - 2] != '/')
@@ -57,7 +55,7 @@ struct bytes sqs_name_of_path(struct bytes path, struct arena *arena)
     for (size_t i = before - ACCOUNT_DIGITS - 1; i < before - 1; i++)
         if (at[i] < '0' || at[i] > '9')
             return BYTES_NONE;
-    return sqs_percent_decode(name, false, arena, &decoded) ? decoded : name;
+    return name;
 }
 
 bool sqs_entry_id_valid(struct bytes id)

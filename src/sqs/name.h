@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
 #include "base/bytes.h"
 
 enum { SQS_NAME_MAX = 80, SQS_ENTRY_ID_MAX = 80, SQS_ID_MAX = 128 };
@@ -19,8 +18,10 @@ bool sqs_name_is_fifo(struct bytes name); /* ends in ".fifo" */
 struct bytes sqs_name_of_url(struct bytes url);
 
 /* The queue's name in a request's path, which ends in /ACCOUNT/NAME with an account of twelve
- * digits; what stands before (a proxy's prefix) does not matter. n = 0: the path names no queue. */
-struct bytes sqs_name_of_path(struct bytes path, struct arena *arena);
+ * digits; what stands before (a proxy's prefix) does not matter. Nothing is decoded or resolved: no
+ * name needs a percent sign, and "..%2F" is just a name that no queue has. n = 0: the path names no
+ * queue. */
+struct bytes sqs_name_of_path(struct bytes path);
 
 /* Id of a batch entry: 1 to 80 of A-Z a-z 0-9 _ - . */
 bool sqs_entry_id_valid(struct bytes id);

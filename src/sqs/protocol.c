@@ -14,14 +14,15 @@ static bool starts_with_type(struct bytes header, const char *type)
 
 enum sqs_protocol sqs_protocol_of(const struct http_request *r)
 {
-    if (http_method_of(r) != HTTP_POST)
+    enum http_method method = http_method_of(r);
+    if (method == HTTP_GET || method == HTTP_HEAD)
         return SQS_PROTOCOL_QUERY;
     struct bytes type = http_header(r, "Content-Type");
     if (starts_with_type(type, "application/x-amz-json"))
         return SQS_PROTOCOL_JSON;
     if (starts_with_type(type, "application/x-www-form-urlencoded"))
         return SQS_PROTOCOL_QUERY;
-    if (http_header(r, "X-Amz-Target").n > 0)
+    if (http_header(r, "X-Amz-Target").n > 0 || method != HTTP_POST)
         return SQS_PROTOCOL_JSON;
     return http_query(r).n > 0 || type.n == 0 ? SQS_PROTOCOL_QUERY : SQS_PROTOCOL_JSON;
 }

@@ -4,6 +4,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/buf.h"
+#include "base/codec.h"
+#include "base/digest.h"
+#include "base/utf8.h"
 #include "sqs/message.h"
 
 struct attributes {
@@ -98,14 +102,42 @@ static void put_user(struct sqs_out *out, const struct sqs_show_rules *rules,
     sqs_out_map_end(out);
 }
 
+/* The REST API takes any bytes as a body, and marks those that are no SQS text with this attribute.
+ * SQS has only text, so they are shown in base64, as one who wanted to send bytes by SQS would send
+ * them. */
+static bool is_bytes(const struct queue_received *m)
+{
+    for (size_t i = 0; i < m->attributes_n; i++)
+        if (bytes_equal(m->attributes[i].name, BYTES_OF("leaselog-encoding")) &&
+            bytes_equal(m->attributes[i].value, BYTES_OF("base64")))
+            return utf8_first_forbidden(m->body) != m->body.n;
+    return false;
+}
+
+/* Clients digest the text that they get. */
+static void put_body(struct sqs_out *out, const struct queue_received *m)
+{
+    struct buf text = BUF_EMPTY;
+    uint8_t md5[DIGEST_MD5_BYTES];
+    if (!is_bytes(m)) {
+        sqs_out_md5(out, "MD5OfBody", m->body_md5);
+        sqs_out_text(out, "Body", m->body);
+        return;
+    }
+    codec_base64_put(&text, m->body);
+    digest_md5(buf_bytes(&text), md5);
+    sqs_out_md5(out, "MD5OfBody", md5);
+    sqs_out_text(out, "Body", buf_bytes(&text));
+    buf_fini(&text);
+}
+
 void sqs_show_message(struct sqs_out *out, const struct sqs_show_rules *rules,
                       const struct queue_received *m)
 {
     sqs_out_item_begin(out);
     sqs_out_uuid(out, "MessageId", m->id);
     sqs_out_text(out, "ReceiptHandle", bytes_of_text(m->receipt));
-    sqs_out_md5(out, "MD5OfBody", m->body_md5);
-    sqs_out_text(out, "Body", m->body);
+    put_body(out, m);
     put_system(out, rules, m);
     put_user(out, rules, m);
     sqs_out_item_end(out);

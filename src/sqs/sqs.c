@@ -59,7 +59,7 @@ static bool read_json(struct sqs_call *c)
  * takes are refused there as AWS does, but for GetQueueUrl. */
 static bool take_path(struct sqs_call *c)
 {
-    struct bytes name = sqs_name_of_path(http_path(c->http), c->arena);
+    struct bytes name = sqs_name_of_path(http_path(c->http));
     if (name.n == 0)
         return true;
     if (c->action->id == SQS_CreateQueue || c->action->id == SQS_ListQueues)
@@ -71,13 +71,15 @@ static bool take_path(struct sqs_call *c)
     return true;
 }
 
+/* A person with a browser, or a program with a typing mistake. On a queue's URL AWS answers 404. */
 static bool refuse_actionless(struct sqs_call *c)
 {
-    if (http_method_of(c->http) == HTTP_POST)
-        return sqs_fault_set(&c->fault, SQS_FAULT_MISSING_PARAMETER,
-                             "The request must contain the parameter Action.");
-    c->status = 404; /* as AWS answers a plain GET */
-    return sqs_fault_set(&c->fault, SQS_FAULT_UNKNOWN_OPERATION,
+    struct bytes path = http_path(c->http);
+    if (http_method_of(c->http) == HTTP_POST || bytes_equal(path, BYTES_OF("/")))
+        return sqs_fault_set(&c->fault, SQS_FAULT_MISSING_ACTION,
+                             "The request must contain the parameter Action, such as "
+                             "?Action=ListQueues. GET /v1 tells what this server is.");
+    return sqs_fault_set(&c->fault, SQS_FAULT_NO_PAGE,
                          "There is no page here. SQS requests name an Action; GET /v1 tells what "
                          "this server is.");
 }
@@ -86,6 +88,11 @@ static bool refuse_actionless(struct sqs_call *c)
 static bool read_query(struct sqs_call *c)
 {
     struct sqs_form form = {NULL, 0};
+    if (http_method_of(c->http) == HTTP_HEAD) {
+        /* Its answer has no body, so a receive would lose messages in it. */
+        c->status = 405;
+        return sqs_fault_set(&c->fault, SQS_FAULT_UNKNOWN_OPERATION, "HEAD does nothing here.");
+    }
     if (http_method_of(c->http) == HTTP_POST &&
         !sqs_form_add(&form, http_body(c->http), c->arena, &c->fault))
         return false;

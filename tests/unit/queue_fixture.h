@@ -80,5 +80,8 @@ TCase *tcase_polls(void);
 TCase *tcase_moves(void);
 TCase *tcase_fifo(void);
 TCase *tcase_window(void);
+TCase *tcase_look(void);
+TCase *tcase_send(void);
+TCase *tcase_history(void);
 
 #endif
