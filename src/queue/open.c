@@ -111,6 +111,8 @@ static enum err open_stores(struct queue *q, const struct queue_options *o)
         p.segment_bytes = o->segment_bytes;
     if (o->cache_bytes != 0)
         p.cache_bytes = o->cache_bytes;
+    if (o->journal_bytes != 0)
+        p.journal_first_bytes = p.journal_bytes = o->journal_bytes;
     p.self = q;
     p.stamp = time_stamp;
     p.on_durable = wait_on_durable;
@@ -295,6 +297,8 @@ void queue_abandon(struct queue *q)
     {
         forget_marks(t);
     }
+    for (t = q->dropped; t != NULL; t = t->dropped_next)
+        forget_marks(t);
     queue_free(q);
 }
 
