@@ -232,7 +232,7 @@ static enum err take_first(struct plog_log *l, uint64_t number, uint64_t offset,
     if (next_number > number)
         return ERR_NOT_FOUND;
     lock_take(&l->lk);
-    segment_list_drop_first(&l->segments);
+    segment_list_drop(&l->segments, 0);
     l->start_offset = next;
     l->start_number = next_number;
     lock_give(&l->lk);

@@ -69,7 +69,8 @@ struct plog_log {
     uint64_t snapshots[2]; /* newest first */
     unsigned snapshots_n;
     bool corrupt_noted;
-    bool index_rebuilding;
+    bool index_rebuilding; /* or a segment is being swapped; one at a time */
+    uint64_t swaps;        /* how often the cleaner has changed the list */
 
     /* Guarded by the cache's lock. */
     struct cache_ring ring;

@@ -158,13 +158,17 @@ struct plog_cursor {
 };
 
 /* At the record with this offset, or at the message with this number. ERR_GONE: before the start.
- * ERR_NOT_FOUND: at or behind the durable end. `read_ahead_bytes`: what to read at a time from
- * disk (at least one batch): small for one message, large for a scan. */
+ * ERR_NOT_FOUND: at or behind the durable end. Where the cleaner has been: the first record stored
+ * at or behind the offset (c->offset tells); ERR_GONE for a number that is no longer stored.
+ * `read_ahead_bytes`: what to read at a time from disk (at least one batch): small for one message,
+ * large for a scan. */
 enum err plog_cursor_at_offset(struct plog_log *l, uint64_t offset, size_t read_ahead_bytes,
                                struct plog_cursor *c) MUST_USE;
 enum err plog_cursor_at_number(struct plog_log *l, uint64_t number, size_t read_ahead_bytes,
                                struct plog_cursor *c) MUST_USE;
-/* ERR_NOT_FOUND: at the durable end; the cursor may be asked again later. ERR_CORRUPT, ERR_IO. */
+/* The next record stored: offsets and numbers rise, by more than one over what is no longer there.
+ * ERR_NOT_FOUND: at the durable end; the cursor may be asked again later. ERR_CORRUPT, ERR_IO;
+ * ERR_GONE: what comes next was released. */
 enum err plog_cursor_next(struct plog_cursor *c, struct plog_entry *out) MUST_USE;
 void plog_cursor_close(struct plog_cursor *c);
 
@@ -188,5 +192,56 @@ struct plog_size {
     uint64_t bytes; /* of segments on disk */
 };
 struct plog_size plog_log_size(const struct plog_log *l);
+
+/* ---- cleaning: unwanted records leave the segments between wanted ones ---- */
+
+/* One segment as it was when asked. */
+struct plog_segment {
+    uint64_t offset; /* it holds [offset, end_offset) ... */
+    uint64_t end_offset;
+    uint64_t number; /* ... and [number, end_number) */
+    uint64_t end_number;
+    uint64_t bytes;
+    uint64_t stored; /* messages in it; UINT64_MAX: not counted since the start, or all */
+    bool cleanable;  /* wholly below the older snapshot and the log's mark */
+};
+/* All segments in order; an array for mem_free. May read the first batch of some. No lock held. */
+enum err plog_segments(struct plog_log *l, struct plog_segment **out, size_t *n) MUST_USE;
+
+/* Asks the owner's state which messages must stay. */
+struct plog_wanted {
+    void *self;
+    /* Sets wanted[i], all false before, for each message first + i, i < n, that must stay. Answers
+     * the log's end at that moment: the answer counts once all below it is durable, because a
+     * crash would undo what finished the others. No lock is held. */
+    uint64_t (*ask)(void *self, uint64_t first, size_t n, bool *wanted);
+};
+
+enum { PLOG_CLEAN_SEGMENTS_MAX = 32 };
+
+enum plog_clean_state {
+    PLOG_CLEAN_MORE,    /* call again */
+    PLOG_CLEAN_WAITS,   /* call again when more is durable */
+    PLOG_CLEAN_DONE,    /* the new segment is in place */
+    PLOG_CLEAN_USELESS, /* what must stay is more than `bytes_max`: nothing was written */
+};
+
+struct plog_clean;
+
+/* Begins to make one segment of those from `offset` up to `end_offset`, all cleanable; it is to be
+ * no larger than `bytes_max`. One at a time a log. ERR_INVALID: no such segments, or more than
+ * PLOG_CLEAN_SEGMENTS_MAX. Freed with plog_clean_free at any time, also after plog_remove, but
+ * before plog_close. */
+enum err plog_clean_begin(struct plog_log *l, uint64_t offset, uint64_t end_offset,
+                          uint64_t bytes_max, struct plog_wanted wanted,
+                          struct plog_clean **out) MUST_USE;
+/* Goes on with about io_bytes of reading and writing, at least one batch; no lock held. Cursors
+ * that are open go on reading what they read. On an error the job is over and the log as before:
+ * ERR_GONE (segments or log were removed meanwhile), ERR_NO_SPACE, ERR_CORRUPT (noted), ERR_IO,
+ * ERR_FAILED. */
+enum err plog_clean_step(struct plog_clean *c, size_t io_bytes,
+                         enum plog_clean_state *state) MUST_USE;
+/* Unfinished work leaves nothing behind. */
+void plog_clean_free(struct plog_clean *c);
 
 #endif
