@@ -197,6 +197,13 @@ static void clean_all(void)
     ck_assert_int_eq(state, PLOG_CLEAN_DONE);
 }
 
+static void clean_again(uint64_t end)
+{
+    enum plog_clean_state state;
+    ck_assert_int_eq(clean(0, end, UINT64_MAX, &state), ERR_OK);
+    ck_assert_int_eq(state, PLOG_CLEAN_DONE);
+}
+
 static enum err read_number(uint64_t number)
 {
     struct plog_cursor c;
@@ -742,6 +749,69 @@ END_TEST
 
 /* ---- side by side ---- */
 
+/* A disk that has every wanted message read before and after each change of names. */
+static struct disk spied;
+static uint64_t spied_below;
+static unsigned spied_n;
+
+static void read_wanted(void)
+{
+    uint64_t below = spied_below;
+    spied_below = 0; /* what reading itself changes is not looked at */
+    for (uint64_t number = 0; number < below; number++)
+        if (every_tenth(number))
+            ck_assert_int_eq(read_number(number), ERR_OK);
+    spied_below = below;
+    spied_n += below > 0;
+}
+
+static enum err spy_rename(void *self, const char *from, const char *to)
+{
+    read_wanted();
+    enum err e = spied.rename(self, from, to);
+    read_wanted();
+    return e;
+}
+
+static enum err spy_remove(void *self, const char *path)
+{
+    read_wanted();
+    enum err e = spied.remove(self, path);
+    read_wanted();
+    return e;
+}
+
+static enum err spy_sync_dir(void *self, const char *path)
+{
+    read_wanted();
+    return spied.sync_dir(self, path);
+}
+
+START_TEST(at_every_step_of_a_swap_every_wanted_message_can_be_read)
+{
+    struct disk spy = *options.disk;
+    spied = spy;
+    spy.rename = spy_rename;
+    spy.remove = spy_remove;
+    spy.sync_dir = spy_sync_dir;
+    spied_below = spied_n = 0;
+    options.disk = &spy;
+    reopen(true);
+    fill(300, MESSAGE_BYTES);
+    uint64_t end;
+    cleanable(&end);
+    spied_below = end / 2;
+    clean_all();
+    ck_assert_uint_gt(spied_n, 20);
+    owner.wanted = every_tenth;
+    clean_again(end);
+    spied_below = 0;
+    check_exactly_wanted(end / 2);
+    plog_abandon(store);
+    store = NULL;
+}
+END_TEST
+
 static bool stop_reading;
 
 static void *read_always(void *arg)
@@ -823,6 +893,7 @@ Suite *suite_new(void)
     tcase_add_test(t, the_index_of_a_cleaned_segment_is_there_and_made_again_when_bad);
     tcase_add_test(t, release_counts_gaps_as_what_they_stand_for);
     tcase_add_test(t, a_clean_file_that_reaches_above_the_mark_is_damage);
+    tcase_add_test(t, at_every_step_of_a_swap_every_wanted_message_can_be_read);
     tcase_add_test(t, readers_never_miss_a_wanted_message_while_segments_are_swapped);
     suite_add_tcase(s, t);
     return s;
