@@ -85,15 +85,3 @@ uint64_t partition_next_number(const struct partition *p)
 {
     return p->next_number;
 }
-
-uint64_t partition_wanted_from(const struct partition *p)
-{
-    uint64_t from = p->groups_n == 0 ? p->trim_floor : UINT64_MAX;
-    for (size_t i = 0; i < p->groups_n; i++)
-        if (p->groups[i]->floor < from)
-            from = p->groups[i]->floor;
-    for (size_t i = 0; i < p->moves.n; i++)
-        if (!p->moves.at[i].closed && p->moves.at[i].open.number < from)
-            from = p->moves.at[i].open.number;
-    return from;
-}

@@ -37,6 +37,12 @@ const struct run *runs_find(const struct runs *r, uint64_t number)
     return i < r->n && r->at[i].first <= number ? &r->at[i] : NULL;
 }
 
+const struct run *runs_find_from(const struct runs *r, uint64_t number)
+{
+    size_t i = first_ending_above(r, number);
+    return i < r->n ? &r->at[i] : NULL;
+}
+
 /* Runs [from, to) make room for `with` (0 or 1) new ones at `from`. */
 static void replace(struct runs *r, size_t from, size_t to, size_t with)
 {

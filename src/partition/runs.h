@@ -25,6 +25,8 @@ void runs_init(struct runs *r);
 void runs_fini(struct runs *r);
 /* The run that holds `number`, or NULL. Lent until the runs change. */
 const struct run *runs_find(const struct runs *r, uint64_t number);
+/* The first run that ends above `number`, or NULL. */
+const struct run *runs_find_from(const struct runs *r, uint64_t number);
 /* Adds [first, end), whatever of it is there already. */
 void runs_put(struct runs *r, uint64_t first, uint64_t end);
 /* Forgets everything below `number`. */

@@ -42,55 +42,15 @@ struct plog_clean {
 
 /* ---- segments ---- */
 
-/* The offset up to which segments may be cleaned: what lies below is never folded again, and is
- * never written again from the journal. */
-static uint64_t cleanable_end(struct plog_log *l)
+/* What lies below the older snapshot is never folded again, and what lies below the mark is never
+ * written again from the journal. */
+uint64_t clean_offset_max(struct plog_log *l)
 {
     uint64_t older = plog_snapshot_older(l);
     lock_take(&l->plog->commit_lk);
     uint64_t marked = l->marked && l->mark.position > 0 ? l->mark.segment : 0;
     lock_give(&l->plog->commit_lk);
     return older < marked ? older : marked;
-}
-
-/* A copy of the list; the numbers are still missing. */
-static struct plog_segment *copy_list(struct plog_log *l, uint64_t below, size_t *n)
-{
-    lock_take(&l->lk);
-    *n = l->segments.n;
-    struct plog_segment *all = mem_new_array(*n + 1, sizeof all[0]);
-    for (size_t i = 0; i < *n; i++) {
-        const struct segment *s = &l->segments.at[i];
-        uint64_t end = i + 1 < *n ? l->segments.at[i + 1].name : plog_durable(l);
-        all[i] = (struct plog_segment){
-            .offset = s->name,
-            .end_offset = end,
-            .bytes = s->bytes,
-            .stored = s->stored,
-            .cleanable = i + 1 < *n && end <= below,
-        };
-    }
-    lock_give(&l->lk);
-    return all;
-}
-
-enum err plog_segments(struct plog_log *l, struct plog_segment **out, size_t *n)
-{
-    lock_check_none_held();
-    if (l->damage != NULL)
-        return ERR_CORRUPT;
-    uint64_t end_number = plog_durable_number(l);
-    struct plog_segment *all = copy_list(l, cleanable_end(l), n);
-    for (size_t i = *n; i > 0; i--) {
-        enum err e = segment_number(l, all[i - 1].offset, &all[i - 1].number);
-        if (e != ERR_OK) {
-            mem_free(all);
-            return e;
-        }
-        all[i - 1].end_number = i < *n ? all[i].number : end_number;
-    }
-    *out = all;
-    return ERR_OK;
 }
 
 /* The views of the segments from `offset` up to `end`, if these are bounds of segments. */
@@ -129,7 +89,7 @@ enum err plog_clean_begin(struct plog_log *l, uint64_t offset, uint64_t end_offs
     lock_check_none_held();
     if (l->damage != NULL)
         return ERR_CORRUPT;
-    if (end_offset > cleanable_end(l) || end_offset - offset > UINT32_MAX)
+    if (end_offset > clean_offset_max(l) || end_offset - offset > UINT32_MAX)
         return ERR_INVALID;
     struct plog_clean *c = mem_new(sizeof *c);
     c->sources_n = find_sources(l, offset, end_offset, c->sources);

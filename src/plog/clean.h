@@ -28,6 +28,8 @@ enum err clean_out_batch(struct clean_out *o, struct bytes batch, const struct b
 /* Everything is put out: o->bytes and o->position are final. */
 void clean_out_end(struct clean_out *o);
 
+/* The offset up to which segments may be cleaned. */
+uint64_t clean_offset_max(struct plog_log *l);
 /* False: the log was removed, and what is in its folder now is another's. */
 bool clean_log_is_there(struct plog_log *l);
 /* NAME-END.clean and then `more`, in the log's folder; freed with mem_free. */

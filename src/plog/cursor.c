@@ -55,14 +55,6 @@ static void enter_lent(struct reading *r, struct plog_batch *b)
     enter_batch(r, buf_bytes(&b->bytes), &b->h);
 }
 
-static uint64_t swaps_of(struct plog_log *l)
-{
-    lock_take(&l->lk);
-    uint64_t swaps = l->swaps;
-    lock_give(&l->lk);
-    return swaps;
-}
-
 static enum err segment_of_offset(struct plog_log *l, uint64_t offset, uint64_t *name)
 {
     lock_take(&l->lk);
@@ -107,14 +99,14 @@ static enum err open_segment(struct plog_log *l, struct reading *r, uint64_t key
 {
     leave_file(r);
     for (;;) {
-        uint64_t swaps = swaps_of(l), name;
+        uint64_t swaps = log_swaps(l), name;
         enum err e =
             by_number ? segment_of_number(l, key, &name) : segment_of_offset(l, key, &name);
         if (e == ERR_OK) {
             uint64_t position = !by_number && key == name ? 0 : index_find(l, name, key, by_number);
             e = batch_reader_open(&r->file, l, name, position, r->read_ahead_bytes);
         }
-        if (swaps_of(l) == swaps || (e != ERR_OK && e != ERR_GONE)) {
+        if (log_swaps(l) == swaps || (e != ERR_OK && e != ERR_GONE)) {
             r->file_open = e == ERR_OK;
             return e;
         }

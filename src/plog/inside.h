@@ -141,6 +141,10 @@ enum err log_remove_dirs(struct plog_log *l) MUST_USE;
 /* Remembers and notes once that stored bytes of the log are bad at this place. */
 void log_note_corrupt(struct plog_log *l, uint64_t segment, uint64_t position, enum err e);
 
+/* How often the cleaner has changed the list of segments: what was looked up in it fits to what was
+ * opened by it when this is the same before and after. */
+uint64_t log_swaps(struct plog_log *l);
+
 /* Final for the data directory: nothing more is accepted. */
 void store_fail(struct plog *p, const char *what, enum err e);
 

@@ -195,18 +195,19 @@ struct plog_size plog_log_size(const struct plog_log *l);
 
 /* ---- cleaning: unwanted records leave the segments between wanted ones ---- */
 
-/* One segment as it was when asked. */
+/* A segment as it was when asked: it holds the offsets [base_offset, end_offset). */
 struct plog_segment {
-    uint64_t offset; /* it holds [offset, end_offset) ... */
-    uint64_t end_offset;
-    uint64_t number; /* ... and [number, end_number) */
-    uint64_t end_number;
+    uint64_t base_offset, end_offset;
+    uint64_t first_number, end_number; /* its messages: [first_number, end_number) */
+    uint64_t stored; /* how many of them it stores; too high when cleaned before the start */
     uint64_t bytes;
-    uint64_t stored; /* messages in it; UINT64_MAX: not counted since the start, or all */
-    bool cleanable;  /* wholly below the older snapshot and the log's mark */
+    bool sealed;    /* not the last one */
+    bool cleanable; /* sealed, and wholly below the older snapshot and the log's mark */
 };
-/* All segments in order; an array for mem_free. May read the first batch of some. No lock held. */
-enum err plog_segments(struct plog_log *l, struct plog_segment **out, size_t *n) MUST_USE;
+/* The segments that begin at or behind from_offset, in order, at most `room`. Their first numbers
+ * may have to be asked of the files. No lock held. ERR_CORRUPT, ERR_IO. */
+enum err plog_segments(struct plog_log *l, uint64_t from_offset, struct plog_segment *out,
+                       size_t room, size_t *n) MUST_USE;
 
 /* Asks the owner's state which messages must stay. */
 struct plog_wanted {

@@ -114,29 +114,51 @@ void queue_give_back(struct queue_topic *t, const struct queue_received *receive
         waiters_kick(&t->waiters);
 }
 
-enum err queue_purge(struct queue_topic *t, struct queue_wait *w)
+/* The messages are counted under the lock under which they are finished. */
+static enum err purge_partition(struct queue_partition *p, uint32_t gid, uint64_t *finished,
+                                struct queue_wait *w)
 {
+    struct record purge;
+    struct partition_counters counters = {0};
+    lock_take(&p->lk);
+    enum err e = partition_check_locked(p, 0);
+    if (e == ERR_OK)
+        e = partition_plan_purge(p->state, gid, true, &purge);
+    if (e == ERR_OK) {
+        struct partition_view view = partition_view_locked(p, queue_topic_config(p->topic));
+        uint64_t none_delayed = partition_next_number(p->state);
+        CHECK(partition_count(p->state, &view, gid, none_delayed, &counters) == ERR_OK);
+        struct appending a;
+        append_begin_locked(&a, p, view.now_ms);
+        append_put_locked(&a, &purge);
+        append_end_locked(&a, true);
+        wait_mark_locked(w, p);
+    }
+    lock_give(&p->lk);
+    *finished += counters.unfinished;
+    return e;
+}
+
+enum err queue_purge_group(struct queue_topic *t, struct bytes group, uint64_t *finished,
+                           struct queue_wait *w)
+{
+    const struct queue_waiters *ws = topic_waiters(t, group);
     enum err worst = topic_check(t);
+    *finished = 0;
+    if (worst == ERR_OK && ws == NULL)
+        worst = ERR_NOT_FOUND;
     if (worst != ERR_OK)
         return worst;
-    wait_reserve(w, t->partitions_n);
     for (uint32_t i = 0; i < t->partitions_n; i++) {
-        struct queue_partition *p = &t->partitions[i];
-        struct record purge;
-        lock_take(&p->lk);
-        enum err e = partition_check_locked(p, 0);
-        if (e == ERR_OK)
-            e = partition_plan_purge(p->state, GID_DEFAULT, true, &purge);
-        if (e == ERR_OK) {
-            struct appending a;
-            append_begin_locked(&a, p, queue_now_ms(t->q));
-            append_put_locked(&a, &purge);
-            append_end_locked(&a, true);
-            wait_mark_locked(w, p);
-        } else {
+        enum err e = purge_partition(&t->partitions[i], ws->gid, finished, w);
+        if (e != ERR_OK)
             worst = e;
-        }
-        lock_give(&p->lk);
     }
     return worst;
+}
+
+enum err queue_purge(struct queue_topic *t, struct queue_wait *w)
+{
+    uint64_t finished;
+    return queue_purge_group(t, BYTES_NONE, &finished, w);
 }

@@ -5,7 +5,13 @@
 
 #include "queue/state.h"
 
-enum { LOOK_FILLS_MAX = 1000, LOOK_TRIMS_MAX = 100, LEASES_AT_A_TIME = 64 };
+enum {
+    LOOK_FILLS_MAX = 1000,
+    LOOK_TRIMS_MAX = 100,
+    LEASES_AT_A_TIME = 64,
+    SEGMENTS_AT_A_TIME = 64,
+    OLDEST_READ_AHEAD = 4096,
+};
 
 bool queue_failed(const struct queue *q)
 {
@@ -112,6 +118,108 @@ void queue_partition_look(struct queue_topic *t, uint32_t partition,
     lock_give(&p->lk);
 }
 
+/* When the group's oldest message was sent; 0: there is none, or it cannot be read. */
+static int64_t oldest_sent_wall_ms(struct queue_partition *p, uint32_t gid)
+{
+    struct partition_group_info group;
+    struct reader reader;
+    struct record_message m;
+    int64_t sent_wall_ms = 0;
+    lock_take(&p->lk);
+    bool known = partition_group_find(p->state, gid, &group);
+    lock_give(&p->lk);
+    if (!known)
+        return 0;
+    reader_init(&reader);
+    if (reader_get(&reader, p->log, group.floor, OLDEST_READ_AHEAD, &m) == ERR_OK)
+        sent_wall_ms = m.sent_wall_ms;
+    reader_fini(&reader);
+    return sent_wall_ms;
+}
+
+enum err queue_group_look(struct queue_topic *t, struct bytes group, struct queue_group_info *out)
+{
+    struct queue_waiters *ws = topic_waiters(t, group);
+    struct queue_group_info info = {0};
+    enum err e = queue_count(t, group, &info.counters);
+    if (e != ERR_OK)
+        return e;
+    info.waiting = __atomic_load_n(&ws->n, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < t->partitions_n; i++) {
+        struct queue_partition *p = &t->partitions[i];
+        int64_t sent_ms = p->closed ? 0 : oldest_sent_wall_ms(p, ws->gid);
+        if (sent_ms != 0 && (info.oldest_sent_wall_ms == 0 || sent_ms < info.oldest_sent_wall_ms))
+            info.oldest_sent_wall_ms = sent_ms;
+    }
+    *out = info;
+    return ERR_OK;
+}
+
+/* ---- the log ---- */
+
+static uint64_t live_bytes(const struct plog_segment *s, uint64_t unfinished)
+{
+    uint64_t messages = s->stored;
+    if (unfinished >= messages)
+        return messages == 0 ? 0 : s->bytes;
+    return s->bytes / messages * unfinished + s->bytes % messages * unfinished / messages;
+}
+
+enum err queue_segments(struct queue_topic *t, uint32_t partition, uint64_t from_offset,
+                        struct queue_segment_info *out, size_t room, size_t *n)
+{
+    struct plog_segment segments[SEGMENTS_AT_A_TIME];
+    enum err e = topic_check(t);
+    if (e == ERR_OK && partition >= t->partitions_n)
+        e = ERR_NOT_FOUND;
+    if (e == ERR_OK && t->partitions[partition].closed)
+        e = ERR_CLOSED;
+    size_t count = 0, got = SEGMENTS_AT_A_TIME;
+    while (e == ERR_OK && count < room && got == SEGMENTS_AT_A_TIME) {
+        struct queue_partition *p = &t->partitions[partition];
+        size_t left = room - count < SEGMENTS_AT_A_TIME ? room - count : SEGMENTS_AT_A_TIME;
+        e = plog_segments(p->log, from_offset, segments, left, &got);
+        if (e != ERR_OK)
+            break;
+        lock_take(&p->lk);
+        for (size_t i = 0; i < got; i++) {
+            const struct plog_segment *s = &segments[i];
+            uint64_t wanted = partition_wanted_count(p->state, s->first_number, s->end_number);
+            out[count++] = (struct queue_segment_info){
+                s->base_offset, s->first_number,       s->end_number, s->bytes,
+                wanted,         live_bytes(s, wanted), s->sealed};
+            from_offset = s->base_offset + 1;
+        }
+        lock_give(&p->lk);
+    }
+    if (e == ERR_OK)
+        *n = count;
+    return e;
+}
+
+enum err queue_partition_bytes(struct queue_topic *t, uint32_t partition, struct queue_bytes *out)
+{
+    struct queue_segment_info segments[SEGMENTS_AT_A_TIME];
+    struct queue_bytes sum = {0};
+    uint64_t from_offset = 0;
+    size_t n = 0;
+    do {
+        enum err e = queue_segments(t, partition, from_offset, segments, SEGMENTS_AT_A_TIME, &n);
+        if (e != ERR_OK)
+            return e;
+        for (size_t i = 0; i < n; i++) {
+            sum.segments++;
+            sum.bytes += segments[i].bytes;
+            sum.bytes_live += segments[i].bytes_live;
+            from_offset = segments[i].base_offset + 1;
+        }
+    } while (n > 0);
+    *out = sum;
+    return ERR_OK;
+}
+
+/* ---- leases ---- */
+
 static size_t leases_of(struct queue_partition *p, uint32_t gid, uint64_t from,
                         struct queue_lease_info *out, size_t room)
 {
@@ -126,6 +234,9 @@ static size_t leases_of(struct queue_partition *p, uint32_t gid, uint64_t from,
             .number = held[i].number,
             .receive_count = held[i].receive_count,
             .left_ms = held[i].until_ms - now_ms,
+            /* A lease that a crash has lost may have been extended since: it began at no known
+               time. */
+            .leased_ms = held[i].receive_count > 0 ? now_ms - held[i].leased_since_ms : 0,
         };
         size_t holder = held[i].holder.n < sizeof out[i].holder - 1 ? held[i].holder.n
                                                                     : sizeof out[i].holder - 1;

@@ -8,8 +8,8 @@
  * it, and the front must call queue_wait_start() before it answers. Except for standard receives,
  * also refusals and no-ops read from state wait, since what they saw may not be committed yet.
  *
- * Verbs named queue_topic_create, _change and _delete block (catalogue, directories): they run as
- * jobs on the catalogue thread (queue_run), never on an HTTP loop.
+ * Functions marked [job] block (catalogue, directories, reads of old messages): they run as jobs on
+ * the catalogue thread (queue_run), never on an HTTP loop.
  *
  * Partition time: CLOCK_BOOTTIME plus what was known before this start; it never follows a jump of
  * the wall clock (architecture: journal rounds store it).
@@ -33,10 +33,12 @@
 #include "disk/disk.h"
 
 enum {
-    QUEUE_BATCH_MAX = 10,
+    QUEUE_BATCH_MAX = 10, /* messages of one receive */
+    QUEUE_SEND_MAX = 100, /* messages of one send */
     QUEUE_BODY_BYTES_MAX = 1 << 20,
     QUEUE_ID_BYTES_MAX = 128, /* message-group and dedup ids */
     QUEUE_RECEIPT_TEXT_MAX = 200,
+    QUEUE_HOLDER_BYTES_MAX = 64,
 };
 
 struct queue;
@@ -94,14 +96,16 @@ struct queue_mark { /* queue's */
     uint64_t offset;
 };
 
-/* Lives in the front's request until ready() was called. Zeroed before use. */
+/* Lives in the front's request until ready() was called. Zeroed before use. Any number of verbs may
+ * leave marks in one, each from the thread that owns the request. Once one of them was called,
+ * queue_wait_start must be too: only then nothing points into it. */
 struct queue_wait {
     void (*ready)(struct queue_wait *w); /* any thread, no lock held; wakes the request */
     enum err err;                        /* ERR_OK, or ERR_FAILED: it will never be durable */
     int left;                            /* atomic: marks not yet reached */
     unsigned marks_n;
     struct queue_mark marks[QUEUE_BATCH_MAX];
-    struct queue_mark *more; /* queue's: in their place when one verb needs more (purge) */
+    struct queue_marks *more; /* queue's: those beyond marks[] (purges and large batches) */
 };
 
 /* True: not everything is durable yet, ready() will be called exactly once. False: answer now (look
@@ -116,18 +120,29 @@ enum err queue_topic_find(struct queue *q, struct bytes name, struct queue_topic
 void queue_topic_give_back(struct queue_topic *t);
 /* The settings now: an immutable snapshot, lent until queue_topic_give_back. */
 const struct topic_config *queue_topic_config(struct queue_topic *t);
+/* The same, and the version of just these settings (> 0): it rises with every change, is the same
+ * after a restart, and is never used again, not even by a topic of the same name. */
+const struct topic_config *queue_topic_config_version(struct queue_topic *t, int64_t *version);
 
 /* [job] id and times are filled in. ERR_EXISTS, ERR_FULL, ERR_NO_SPACE, ERR_IO; ERR_INVALID:
  * settings that topic_config_decode would not take. */
 enum err queue_topic_create(struct queue *q, const struct topic_config *want,
                             struct queue_topic **out) MUST_USE;
 /* [job] Calls `change` on a copy of the newest settings (again on a conflict) and stores it.
- * `change` answers an error to refuse. ERR_INVALID as for create. */
+ * `change` answers an error (not ERR_CONFLICT) to refuse, also when it sees that nothing would
+ * change: then the version stays. ERR_INVALID as for create. */
 enum err queue_topic_change(struct queue_topic *t,
                             enum err (*change)(void *arg, struct topic_config *settings),
                             void *arg) MUST_USE;
+/* [job] The same, only when the newest settings have this version (0: any). ERR_CONFLICT: they have
+ * another one, and nothing was changed. */
+enum err queue_topic_change_if(struct queue_topic *t, int64_t version,
+                               enum err (*change)(void *arg, struct topic_config *settings),
+                               void *arg) MUST_USE;
 /* [job] The name is free when it returns; messages go in the background. */
 enum err queue_topic_delete(struct queue_topic *t) MUST_USE;
+/* [job] As queue_topic_change_if. */
+enum err queue_topic_delete_if(struct queue_topic *t, int64_t version) MUST_USE;
 /* Ready topics in byte order of their names, from the first >= `from` with `prefix`; stops when
  * each answers false. `t` is lent for the call. No lock is held during each. */
 void queue_topics_each(struct queue *q, struct bytes prefix, struct bytes from,
@@ -150,7 +165,9 @@ struct queue_message {
     struct bytes trace;    /* AWSTraceHeader; n = 0: none */
     int64_t delay_ms;      /* < 0: the topic's */
     struct bytes group_id; /* n = 0: none (FIFO topics: required, the front checks) */
-    struct bytes dedup_id; /* FIFO: required; the front fills in the content's SHA-256 */
+    /* A second message with this id is a duplicate of the first for five minutes. FIFO: required,
+     * the front fills in the content's SHA-256. Standard: n = 0: none. */
+    struct bytes dedup_id;
 };
 
 struct queue_sent {
@@ -160,8 +177,10 @@ struct queue_sent {
     bool duplicate;
 };
 
-/* n <= QUEUE_BATCH_MAX messages, in order; errs[i] is each one's fate (ERR_OK also for duplicates,
- * ERR_FULL, ERR_BUSY …). The messages are borrowed until it returns. */
+/* n <= QUEUE_SEND_MAX messages, in order; errs[i] is each one's fate (ERR_OK also for duplicates,
+ * ERR_FULL: the table of dedup ids is, ERR_BUSY …). Those of a standard topic that have no dedup id
+ * go to one partition, so order is kept among them as among those of one message group. The
+ * messages are borrowed until it returns. */
 void queue_send(struct queue_topic *t, const struct queue_message *messages, size_t n,
                 struct queue_sent *sent, enum err *errs, struct queue_wait *w);
 
@@ -240,6 +259,11 @@ enum err queue_extend(struct queue_topic *t, struct bytes receipt, int64_t visib
 
 /* Everything sent before now is finished for group default; the dedup history is cleared. */
 enum err queue_purge(struct queue_topic *t, struct queue_wait *w) MUST_USE;
+/* The same for any group (n = 0: "default"). `*finished`: how many messages were unfinished until
+ * then, exactly; written also on an error (a partition is closed …), of the partitions that were
+ * purged. ERR_NOT_FOUND: no such group. */
+enum err queue_purge_group(struct queue_topic *t, struct bytes group, uint64_t *finished,
+                           struct queue_wait *w) MUST_USE;
 
 struct queue_counters {
     uint64_t visible;
@@ -269,12 +293,102 @@ struct queue_lease_info {
     uint32_t partition;
     uint64_t number;
     uint32_t receive_count;
-    int64_t left_ms;
-    char holder[65];
+    int64_t left_ms;   /* until it ends */
+    int64_t leased_ms; /* since it began; an extension does not begin it anew */
+    char holder[QUEUE_HOLDER_BYTES_MAX + 1];
 };
 /* Leases held now, by partition and number, from (partition, number); at most room. */
 size_t queue_leases(struct queue_topic *t, struct bytes group, uint32_t partition, uint64_t number,
                     struct queue_lease_info *out, size_t room);
+
+struct queue_group_info {
+    struct queue_counters counters;
+    unsigned waiting;            /* long polls */
+    int64_t oldest_sent_wall_ms; /* of the oldest unfinished message that is committed; 0: none */
+};
+/* [job] Group n = 0: "default". ERR_NOT_FOUND. */
+enum err queue_group_look(struct queue_topic *t, struct bytes group,
+                          struct queue_group_info *out) MUST_USE;
+
+/* ---- looking at messages, without leasing ---- */
+
+/* To one group. Ready: also, on FIFO topics, behind an earlier message of its group. Moving: on its
+ * way to the dead-letter topic. */
+enum queue_message_state {
+    QUEUE_READY = 1,
+    QUEUE_LEASED = 2,
+    QUEUE_DELAYED = 4,
+    QUEUE_MOVING = 8,
+    QUEUE_FINISHED = 16,
+    QUEUE_UNFINISHED = QUEUE_READY | QUEUE_LEASED | QUEUE_DELAYED | QUEUE_MOVING,
+};
+
+struct queue_seen {
+    /* Its receipt is "". Of a finished one, receive_count says only what it brought along from
+     * before a move, and first_received_wall_ms is 0. */
+    struct queue_received message;
+    enum queue_message_state state;
+    int64_t left_ms; /* leased: until the lease ends; delayed: until it is due; else 0 */
+    char holder[QUEUE_HOLDER_BYTES_MAX + 1]; /* leased: as given; else "" */
+};
+
+/* Where a look goes on. Partitions follow one another; in each, numbers rise, or fall when the
+ * newest come first. */
+struct queue_place {
+    uint32_t partition;
+    uint64_t number; /* this one and later ones; `newest`: those below it, UINT64_MAX: all */
+};
+
+enum { QUEUE_PEEK_MAX = 1000, QUEUE_PEEK_SCAN_MAX = 100000 };
+
+struct queue_peek {
+    struct bytes group;      /* n = 0: "default" */
+    struct queue_place from; /* at first partition 0 and number 0 (newest: UINT64_MAX) */
+    bool newest;             /* first; else oldest first */
+    bool one_partition;      /* goes no further than from.partition */
+    unsigned states;         /* of enum queue_message_state; finished ones are never shown */
+    struct bytes match;      /* only bodies that hold these bytes; n = 0: all */
+    size_t max;              /* messages, 1 to QUEUE_PEEK_MAX */
+    size_t bytes_max; /* of bodies and attributes: stops before, after at least one message */
+    size_t scan_max;  /* unfinished messages looked at, 1 to QUEUE_PEEK_SCAN_MAX */
+};
+
+/* [job] Committed, unexpired messages that are unfinished for the group, each with its state at one
+ * moment of the call. `out` has room for `max`; all bytes are in the arena. `*more`: there may be
+ * further ones, look again at *next (also when *n is 0 or less than `max`: what is scanned is
+ * bounded, by scan_max and by some MiB read). Closed partitions and messages whose bytes are bad
+ * are passed over. ERR_NOT_FOUND: no such group or partition. ERR_IO. */
+enum err queue_peek(struct queue_topic *t, const struct queue_peek *request, struct arena *arena,
+                    struct queue_seen *out, size_t *n, struct queue_place *next,
+                    bool *more) MUST_USE;
+
+/* [job] One message, also a finished one as long as the log still stores it. ERR_NOT_FOUND: no such
+ * group, partition or message; not committed yet; expired; no longer stored. */
+enum err queue_message_look(struct queue_topic *t, struct bytes group, uint32_t partition,
+                            uint64_t number, struct arena *arena, struct queue_seen *out) MUST_USE;
+
+/* ---- looking at the log ---- */
+
+struct queue_segment_info {
+    uint64_t base_offset;
+    uint64_t first_number, end_number; /* its messages are [first_number, end_number) */
+    uint64_t bytes;
+    uint64_t unfinished; /* messages that some group or open move still wants */
+    uint64_t bytes_live; /* bytes when all are unfinished, 0 when none is; else by mean size */
+    bool sealed;         /* nothing is appended to it any more */
+};
+
+/* [job] Segments of a partition from the one with base_offset >= from_offset on, at most `room`.
+ * ERR_NOT_FOUND: no such partition; ERR_CLOSED, ERR_CORRUPT, ERR_IO. */
+enum err queue_segments(struct queue_topic *t, uint32_t partition, uint64_t from_offset,
+                        struct queue_segment_info *out, size_t room, size_t *n) MUST_USE;
+
+struct queue_bytes {
+    uint64_t segments, bytes, bytes_live; /* sums of the above */
+};
+/* [job] Errors as queue_segments. */
+enum err queue_partition_bytes(struct queue_topic *t, uint32_t partition,
+                               struct queue_bytes *out) MUST_USE;
 
 struct queue_stats { /* of this process, since its start */
     uint64_t sent, received, deleted, empty_receives, rounds, moves;

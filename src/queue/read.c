@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reading messages back from the log, without any lock. */
+#include <string.h>
+
 #include "queue/state.h"
 
 void reader_init(struct reader *r)
@@ -41,4 +43,47 @@ enum err reader_get(struct reader *r, struct plog_log *log, uint64_t number, siz
     r->next = number + 1;
     *out = record.message;
     return ERR_OK;
+}
+
+static void attributes_decode(struct bytes list, struct arena *arena, struct queue_received *out)
+{
+    struct bytes left = list;
+    struct record_attribute a;
+    size_t n = 0;
+    while (record_attribute_next(&left, &a))
+        n++;
+    if (n == 0)
+        return;
+    struct queue_attribute *at = arena_zeros(arena, n * sizeof *at);
+    left = arena_copy(arena, list);
+    for (size_t i = 0; i < n && record_attribute_next(&left, &a); i++)
+        at[i] = (struct queue_attribute){
+            .name = a.name,
+            .data_type = a.data_type,
+            .binary = a.kind == ATTRIBUTE_BINARY,
+            .value = a.value,
+        };
+    out->attributes = at;
+    out->attributes_n = n;
+}
+
+static struct bytes keep(struct arena *arena, struct bytes b)
+{
+    return b.n == 0 ? BYTES_NONE : arena_copy(arena, b);
+}
+
+void message_copy_out(const struct record_message *m, struct arena *arena,
+                      struct queue_received *out)
+{
+    memset(out, 0, sizeof *out);
+    memcpy(out->id, m->id.at, sizeof out->id);
+    out->body = arena_copy(arena, m->body);
+    memcpy(out->body_md5, m->body_md5, sizeof out->body_md5);
+    attributes_decode(m->attributes, arena, out);
+    out->trace = keep(arena, m->trace);
+    out->sent_wall_ms = m->sent_wall_ms;
+    out->group_id = keep(arena, m->group_id);
+    out->dedup_id = keep(arena, m->dedup_id);
+    if (m->moved)
+        out->origin = keep(arena, m->origin.name);
 }

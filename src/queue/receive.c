@@ -106,49 +106,6 @@ static enum err lease(struct receiving *r, struct queue_partition *p,
     return e;
 }
 
-static void attributes_decode(struct bytes list, struct arena *arena, struct queue_received *out)
-{
-    struct bytes left = list;
-    struct record_attribute a;
-    size_t n = 0;
-    while (record_attribute_next(&left, &a))
-        n++;
-    if (n == 0)
-        return;
-    struct queue_attribute *at = arena_zeros(arena, n * sizeof *at);
-    left = arena_copy(arena, list);
-    for (size_t i = 0; i < n && record_attribute_next(&left, &a); i++)
-        at[i] = (struct queue_attribute){
-            .name = a.name,
-            .data_type = a.data_type,
-            .binary = a.kind == ATTRIBUTE_BINARY,
-            .value = a.value,
-        };
-    out->attributes = at;
-    out->attributes_n = n;
-}
-
-static struct bytes keep(struct arena *arena, struct bytes b)
-{
-    return b.n == 0 ? BYTES_NONE : arena_copy(arena, b);
-}
-
-static void copy_out(struct receiving *r, const struct record_message *m,
-                     struct queue_received *out)
-{
-    memset(out, 0, sizeof *out);
-    memcpy(out->id, m->id.at, sizeof out->id);
-    out->body = arena_copy(r->arena, m->body);
-    memcpy(out->body_md5, m->body_md5, sizeof out->body_md5);
-    attributes_decode(m->attributes, r->arena, out);
-    out->trace = keep(r->arena, m->trace);
-    out->sent_wall_ms = m->sent_wall_ms;
-    out->group_id = keep(r->arena, m->group_id);
-    out->dedup_id = keep(r->arena, m->dedup_id);
-    if (m->moved)
-        out->origin = keep(r->arena, m->origin.name);
-}
-
 /* The picked messages of one partition; what is gone meanwhile is passed over. */
 static enum err read_picked(struct receiving *r, struct queue_partition *p,
                             const struct partition_group_info *group)
@@ -167,7 +124,7 @@ static enum err read_picked(struct receiving *r, struct queue_partition *p,
             continue;
         }
         struct queue_received *out = &r->out[r->n++];
-        copy_out(r, &m, out);
+        message_copy_out(&m, r->arena, out);
         r->body_bytes += m.body.n;
         out->first_received_wall_ms = pick->first_received_wall_ms;
         out->receive_count = pick->receive_count;

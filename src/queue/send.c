@@ -3,15 +3,26 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "queue/state.h"
 
 /* Together with a journal file made in a hurry and all that waits to be written, far less than the
  * half of the reserve that is left to deletes. */
 #define SPACE_LOOK_BYTES ((uint64_t)16 << 20)
 
-enum { RECORD_EXTRA_BYTES = 512 }; /* what a record adds to its body, attributes and ids, at most */
+enum {
+    RECORD_EXTRA_BYTES = 512, /* what a record adds to its body, attributes and ids, at most */
+    PARCELS_FEW = 10,         /* an SQS batch: its parcels lie on the stack */
+};
 
-/* One call's messages on their way. */
+/* One message on its way. */
+struct parcel {
+    uint32_t partition;
+    struct record record;
+    struct buf attributes;
+};
+
+/* One call's messages. */
 struct sending {
     struct queue_topic *t;
     const struct topic_config *config;
@@ -19,9 +30,7 @@ struct sending {
     struct queue_sent *sent;
     enum err *errs;
     size_t n;
-    uint32_t partition[QUEUE_BATCH_MAX];
-    struct record records[QUEUE_BATCH_MAX];
-    struct buf attributes[QUEUE_BATCH_MAX];
+    struct parcel *parcels;
 };
 
 static void attributes_encode(const struct queue_message *m, struct buf *out)
@@ -42,13 +51,14 @@ static void attributes_encode(const struct queue_message *m, struct buf *out)
 static void prepare(struct sending *s, size_t i)
 {
     const struct queue_message *m = &s->messages[i];
-    struct record *r = &s->records[i];
-    attributes_encode(m, &s->attributes[i]);
-    memset(r, 0, sizeof *r);
+    struct parcel *parcel = &s->parcels[i];
+    struct record *r = &parcel->record;
+    memset(parcel, 0, sizeof *parcel);
+    attributes_encode(m, &parcel->attributes);
     r->type = RECORD_MESSAGE;
     r->message = (struct record_message){
         .body = m->body,
-        .attributes = buf_bytes(&s->attributes[i]),
+        .attributes = buf_bytes(&parcel->attributes),
         .trace = m->trace,
         .group_id = m->group_id,
         .dedup_id = m->dedup_id,
@@ -75,7 +85,7 @@ static enum err send_one_locked(struct sending *s, size_t i, struct appending *a
                                 const struct partition_view *view)
 {
     struct queue_partition *p = a->p;
-    struct record_message *m = &s->records[i].message;
+    struct record_message *m = &s->parcels[i].record.message;
     int64_t delay_ms = s->messages[i].delay_ms;
     m->delay_is_default = delay_ms < 0;
     if (delay_ms < 0)
@@ -98,7 +108,7 @@ static enum err send_one_locked(struct sending *s, size_t i, struct appending *a
     m->id = id_new_locked(p);
     *sent = (struct queue_sent){.partition = p->index, .number = partition_next_number(p->state)};
     memcpy(sent->id, m->id.at, sizeof sent->id);
-    append_put_locked(a, &s->records[i]);
+    append_put_locked(a, &s->parcels[i].record);
     return ERR_OK;
 }
 
@@ -106,8 +116,8 @@ static size_t bytes_to(const struct sending *s, uint32_t partition)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < s->n; i++)
-        if (s->partition[i] == partition)
-            bytes += s->messages[i].body.n + s->attributes[i].n + RECORD_EXTRA_BYTES;
+        if (s->parcels[i].partition == partition)
+            bytes += s->messages[i].body.n + s->parcels[i].attributes.n + RECORD_EXTRA_BYTES;
     return bytes;
 }
 
@@ -121,7 +131,7 @@ static void send_to(struct sending *s, uint32_t partition, struct queue_wait *w)
     if (e != ERR_OK) {
         lock_give(&p->lk);
         for (size_t i = 0; i < s->n; i++)
-            if (s->partition[i] == partition)
+            if (s->parcels[i].partition == partition)
                 s->errs[i] = e;
         return;
     }
@@ -130,7 +140,7 @@ static void send_to(struct sending *s, uint32_t partition, struct queue_wait *w)
     append_begin_locked(&a, p, view.now_ms);
     size_t sent_n = 0;
     for (size_t i = 0; i < s->n; i++) {
-        if (s->partition[i] != partition)
+        if (s->parcels[i].partition != partition)
             continue;
         s->errs[i] = send_one_locked(s, i, &a, &view);
         sent_n += s->errs[i] == ERR_OK && !s->sent[i].duplicate;
@@ -161,47 +171,63 @@ static void choose(struct sending *s)
 {
     uint32_t turn = s->t->fifo ? 0 : partition_in_turn(s->t);
     for (size_t i = 0; i < s->n; i++) {
-        const struct record_message *m = &s->records[i].message;
+        const struct record_message *m = &s->parcels[i].record.message;
         if (s->t->fifo)
-            s->partition[i] = partition_of(s->t, &m->group_hash);
+            s->parcels[i].partition = partition_of(s->t, &m->group_hash);
         else if (m->dedup_id.n > 0)
-            s->partition[i] = partition_of(s->t, &m->dedup_hash);
+            s->parcels[i].partition = partition_of(s->t, &m->dedup_hash);
         else
-            s->partition[i] = turn;
+            s->parcels[i].partition = turn;
     }
 }
 
-void queue_send(struct queue_topic *t, const struct queue_message *messages, size_t n,
-                struct queue_sent *sent, enum err *errs, struct queue_wait *w)
+static enum err may_send(struct queue_topic *t)
 {
-    CHECK(n >= 1 && n <= QUEUE_BATCH_MAX);
-    struct sending s = {.t = t,
-                        .config = queue_topic_config(t),
-                        .messages = messages,
-                        .sent = sent,
-                        .errs = errs,
-                        .n = n};
     enum err e = topic_check(t);
     /* Between two rounds of the housekeeper a fast client could fill the whole reserve. */
     if (__atomic_load_n(&t->q->unlooked_bytes, __ATOMIC_RELAXED) >= SPACE_LOOK_BYTES)
         house_look_at_disk(t->q);
     if (e == ERR_OK && __atomic_load_n(&t->q->space_low, __ATOMIC_RELAXED))
         e = ERR_NO_SPACE;
+    return e;
+}
+
+/* Partition by partition, in the order in which they first occur. */
+static void send_all(struct sending *s, struct queue_wait *w)
+{
+    for (size_t i = 0; i < s->n; i++)
+        prepare(s, i);
+    choose(s);
+    for (size_t i = 0; i < s->n; i++) {
+        bool done = false;
+        for (size_t k = 0; k < i && !done; k++)
+            done = s->parcels[k].partition == s->parcels[i].partition;
+        if (!done)
+            send_to(s, s->parcels[i].partition, w);
+    }
+    for (size_t i = 0; i < s->n; i++)
+        buf_fini(&s->parcels[i].attributes);
+}
+
+void queue_send(struct queue_topic *t, const struct queue_message *messages, size_t n,
+                struct queue_sent *sent, enum err *errs, struct queue_wait *w)
+{
+    struct parcel few[PARCELS_FEW];
+    CHECK(n >= 1 && n <= QUEUE_SEND_MAX);
+    enum err e = may_send(t);
     if (e != ERR_OK) {
         for (size_t i = 0; i < n; i++)
             errs[i] = e;
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        prepare(&s, i);
-    choose(&s);
-    for (size_t i = 0; i < n; i++) {
-        bool done = false;
-        for (size_t k = 0; k < i && !done; k++)
-            done = s.partition[k] == s.partition[i];
-        if (!done)
-            send_to(&s, s.partition[i], w);
-    }
-    for (size_t i = 0; i < n; i++)
-        buf_fini(&s.attributes[i]);
+    struct sending s = {.t = t,
+                        .config = queue_topic_config(t),
+                        .messages = messages,
+                        .sent = sent,
+                        .errs = errs,
+                        .n = n,
+                        .parcels = n <= PARCELS_FEW ? few : mem_new_array(n, sizeof few[0])};
+    send_all(&s, w);
+    if (s.parcels != few)
+        mem_free(s.parcels);
 }

@@ -24,7 +24,7 @@
 #include "base/heap.h"
 #include "base/lock.h"
 #include "catalog/catalog.h"
-#include "partition/partition.h"
+#include "partition/look.h"
 #include "plog/plog.h"
 #include "queue/queue.h"
 
@@ -258,8 +258,6 @@ void partition_close(struct queue_partition *p, const char *where);
 
 /* ---- wait.c ---- */
 
-/* Marks that may be needed beyond QUEUE_BATCH_MAX. Before the first mark. */
-void wait_reserve(struct queue_wait *w, size_t marks);
 /* w waits until everything that is in p's log now is durable. */
 void wait_mark_locked(struct queue_wait *w, struct queue_partition *p);
 void wait_on_durable(void *queue, void *partition); /* for plog_options */
@@ -290,6 +288,9 @@ void reader_fini(struct reader *r);
  * ERR_IO. Numbers that rise one by one are read on from where the last one was. */
 enum err reader_get(struct reader *r, struct plog_log *log, uint64_t number, size_t read_ahead,
                     struct record_message *out) MUST_USE;
+/* All that the message itself says, copied into the arena; the rest of `out` is zeroed. */
+void message_copy_out(const struct record_message *m, struct arena *arena,
+                      struct queue_received *out);
 
 /* ---- receipt.c ---- */
 

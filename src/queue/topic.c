@@ -177,6 +177,13 @@ const struct topic_config *queue_topic_config(struct queue_topic *t)
     return &topic_settings_now(t)->config;
 }
 
+const struct topic_config *queue_topic_config_version(struct queue_topic *t, int64_t *version)
+{
+    const struct topic_settings *s = topic_settings_now(t);
+    *version = s->rev;
+    return &s->config;
+}
+
 void topic_settings_swap(struct queue_topic *t, struct topic_config *config, int64_t rev)
 {
     struct topic_settings *s = settings_new(config, rev);

@@ -278,7 +278,12 @@ enum err queue_topic_create(struct queue *q, const struct topic_config *want,
 
 /* ---- change ---- */
 
-static enum err change_once(struct queue_topic *t,
+static enum err check_version(const struct catalog_kv *kv, int64_t version)
+{
+    return version == 0 || version == kv->mod_rev ? ERR_OK : ERR_CONFLICT;
+}
+
+static enum err change_once(struct queue_topic *t, int64_t version,
                             enum err (*change)(void *arg, struct topic_config *settings), void *arg)
 {
     char key[KEY_ROOM];
@@ -289,7 +294,9 @@ static enum err change_once(struct queue_topic *t,
     enum err e = catalog_get(t->q->catalog, key, &kv);
     if (e != ERR_OK)
         return e;
-    e = topic_config_decode(kv.value, &config);
+    e = check_version(&kv, version);
+    if (e == ERR_OK)
+        e = topic_config_decode(kv.value, &config);
     if (e == ERR_OK) {
         e = config.state == TOPIC_READY ? change(arg, &config) : ERR_NOT_FOUND;
         if (e == ERR_OK)
@@ -306,24 +313,31 @@ static enum err change_once(struct queue_topic *t,
     return e;
 }
 
-enum err queue_topic_change(struct queue_topic *t,
-                            enum err (*change)(void *arg, struct topic_config *settings), void *arg)
+enum err queue_topic_change_if(struct queue_topic *t, int64_t version,
+                               enum err (*change)(void *arg, struct topic_config *settings),
+                               void *arg)
 {
     enum err e = topic_check(t);
     if (e != ERR_OK)
         return e;
     do {
-        e = change_once(t, change, arg);
-    } while (e == ERR_CONFLICT);
+        e = change_once(t, version, change, arg);
+    } while (e == ERR_CONFLICT && version == 0);
     /* A shorter retention or another limit may matter to those who poll. */
     if (e == ERR_OK)
         waiters_kick(&t->waiters);
     return e;
 }
 
+enum err queue_topic_change(struct queue_topic *t,
+                            enum err (*change)(void *arg, struct topic_config *settings), void *arg)
+{
+    return queue_topic_change_if(t, 0, change, arg);
+}
+
 /* ---- delete ---- */
 
-static enum err mark_deleting(struct queue_topic *t)
+static enum err mark_deleting(struct queue_topic *t, int64_t version)
 {
     struct queue *q = t->q;
     struct topic_config config;
@@ -333,7 +347,9 @@ static enum err mark_deleting(struct queue_topic *t)
     enum err e = catalog_get(q->catalog, key, &kv);
     if (e != ERR_OK)
         return e;
-    e = topic_config_decode(kv.value, &config);
+    e = check_version(&kv, version);
+    if (e == ERR_OK)
+        e = topic_config_decode(kv.value, &config);
     if (e == ERR_OK) {
         struct buf value = BUF_EMPTY;
         config.state = TOPIC_DELETING;
@@ -350,17 +366,22 @@ static enum err mark_deleting(struct queue_topic *t)
     return e;
 }
 
-enum err queue_topic_delete(struct queue_topic *t)
+enum err queue_topic_delete_if(struct queue_topic *t, int64_t version)
 {
     enum err e;
     if (__atomic_load_n(&t->dropped, __ATOMIC_ACQUIRE))
         return ERR_NOT_FOUND;
     do {
-        e = mark_deleting(t);
-    } while (e == ERR_CONFLICT);
+        e = mark_deleting(t, version);
+    } while (e == ERR_CONFLICT && version == 0);
     if (e == ERR_OK)
         topic_unregister(t);
     return e;
+}
+
+enum err queue_topic_delete(struct queue_topic *t)
+{
+    return queue_topic_delete_if(t, 0);
 }
 
 void topic_remove_rest(struct queue_topic *t)

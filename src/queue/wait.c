@@ -6,19 +6,34 @@
 #include "base/mem.h"
 #include "queue/state.h"
 
-void wait_reserve(struct queue_wait *w, size_t marks)
-{
-    CHECK(w->marks_n == 0);
-    if (marks > QUEUE_BATCH_MAX && w->more == NULL)
-        w->more = mem_new_array(marks, sizeof w->more[0]);
-}
+/* Marks beyond those of the request itself. They never move: lists of partitions point to them. */
+enum { MARKS_MORE = 64 };
+struct queue_marks {
+    struct queue_marks *next; /* older ones, all in use */
+    unsigned n;
+    struct queue_mark at[MARKS_MORE];
+};
 
 static struct queue_mark *next_mark(struct queue_wait *w)
 {
-    if (w->more != NULL)
-        return &w->more[w->marks_n++];
-    CHECK(w->marks_n < QUEUE_BATCH_MAX);
-    return &w->marks[w->marks_n++];
+    if (w->marks_n < QUEUE_BATCH_MAX)
+        return &w->marks[w->marks_n++];
+    if (w->more == NULL || w->more->n == MARKS_MORE) {
+        struct queue_marks *m = mem_new(sizeof *m);
+        m->next = w->more;
+        w->more = m;
+    }
+    w->marks_n++;
+    return &w->more->at[w->more->n++];
+}
+
+static void free_more(struct queue_wait *w)
+{
+    while (w->more != NULL) {
+        struct queue_marks *next = w->more->next;
+        mem_free(w->more);
+        w->more = next;
+    }
 }
 
 /* `left` counts the marks and, until queue_wait_start, one more, so that a request is never told
@@ -31,6 +46,12 @@ void wait_mark_locked(struct queue_wait *w, struct queue_partition *p)
         return;
     if (plog_failed(p->q->plog)) {
         w->err = ERR_FAILED;
+        return;
+    }
+    /* The request's own mark is the newest here: it waits a little longer. So a batch of receipts
+     * leaves few marks. */
+    if (p->marks_last != NULL && p->marks_last->wait == w) {
+        p->marks_last->offset = end;
         return;
     }
     if (w->marks_n == 0)
@@ -50,19 +71,13 @@ static bool release_one(struct queue_wait *w)
 {
     if (__atomic_sub_fetch(&w->left, 1, __ATOMIC_ACQ_REL) > 0)
         return false;
-    mem_free(w->more);
-    w->more = NULL;
+    free_more(w);
     return true;
 }
 
 bool queue_wait_start(struct queue_wait *w)
 {
-    if (w->marks_n == 0) {
-        mem_free(w->more);
-        w->more = NULL;
-        return false;
-    }
-    return !release_one(w);
+    return w->marks_n > 0 && !release_one(w);
 }
 
 static struct queue_mark *take_reached(struct queue_partition *p, bool failed)
@@ -135,7 +150,6 @@ enum err wait_for_topic(struct queue_topic *t)
     struct blocked b = {.w = {.ready = blocked_ready}};
     lock_init(&b.lk, LOCK_RANK_MAILBOX);
     lock_signal_init(&b.done_signal);
-    wait_reserve(&b.w, t->partitions_n);
     for (uint32_t i = 0; i < t->partitions_n; i++) {
         struct queue_partition *p = &t->partitions[i];
         if (p->closed)

@@ -360,9 +360,10 @@ static uint64_t ask(void *self, uint64_t first, size_t n, bool *wanted)
 
 static void clean_begin(struct model *m, struct model_log *l)
 {
-    struct plog_segment *all;
+    enum { SEGMENTS_MAX = 1000 };
+    struct plog_segment all[SEGMENTS_MAX];
     size_t n, end = 0;
-    enum err e = plog_segments(l->log, &all, &n);
+    enum err e = plog_segments(l->log, 0, all, SEGMENTS_MAX, &n);
     ck_assert(e == ERR_OK || fault_disk_has_failed(m->disk));
     if (e != ERR_OK)
         return;
@@ -374,14 +375,13 @@ static void clean_begin(struct model *m, struct model_log *l)
         struct plog_wanted wanted = {m, ask};
         finish(m, l);
         m->clean_log = l;
-        ck_assert_int_eq(plog_clean_begin(l->log, all[first].offset, all[last].end_offset,
+        ck_assert_int_eq(plog_clean_begin(l->log, all[first].base_offset, all[last].end_offset,
                                           UINT64_MAX, wanted, &m->clean),
                          ERR_OK);
         /* What is unwanted now stays unwanted; more of it does no harm. */
-        for (uint64_t offset = all[first].offset; offset < all[last].end_offset; offset++)
+        for (uint64_t offset = all[first].base_offset; offset < all[last].end_offset; offset++)
             l->records[offset].cleaned = l->records[offset].unwanted;
     }
-    mem_free(all);
 }
 
 static void clean_go_on(struct model *m)

@@ -9,8 +9,7 @@
 
 #include "base/rng.h"
 #include "lib/runner.h"
-#include "model/partition_model.h"
-#include "partition/partition.h"
+#include "model/partition_look_check.h"
 
 enum { STEPS = 400, RECEIPTS = 400, SNAPSHOTS = 8, EPOCH = 3, DEDUP_WINDOW_MS = 5000 };
 
@@ -196,6 +195,13 @@ static void check_leases(struct run *r, int group)
     MUST(r, k == n);
 }
 
+static void check_looks(struct run *r, int group)
+{
+    const char *wrong = look_check_group(&r->m, group, r->p, &r->view, gid_of(group), &r->rng);
+    if (wrong != NULL)
+        broken(r, __LINE__, wrong);
+}
+
 static void check_all(struct run *r)
 {
     uint64_t wanted = UINT64_MAX, closed = r->m.moves_n;
@@ -210,7 +216,12 @@ static void check_all(struct run *r)
             wanted = info.floor;
         if (one_in(r, 16))
             check_leases(r, g);
+        if (one_in(r, 8))
+            check_looks(r, g);
     }
+    const char *wrong = look_check_wanted(&r->m, r->p, &r->rng);
+    if (wrong != NULL)
+        broken(r, __LINE__, wrong);
     if (wanted == UINT64_MAX)
         wanted = r->m.trimmed;
     for (size_t i = r->m.moves_n; i > 0; i--)

@@ -14,7 +14,7 @@
 #include "plog/batch.h"
 #include "plog/plog.h"
 
-enum { MESSAGE_BYTES = 1000, SEGMENT_BYTES = 16384 };
+enum { MESSAGE_BYTES = 1000, SEGMENT_BYTES = 16384, SEGMENTS_MAX = 64 };
 
 static struct fault_disk *disk;
 static struct plog_options options;
@@ -154,15 +154,23 @@ static void fill(unsigned n, size_t bytes)
     reopen(true);
 }
 
+static struct plog_segment at[SEGMENTS_MAX];
+
+/* All segments, into `at`; answers how many. */
+static size_t look(void)
+{
+    size_t n;
+    ck_assert_int_eq(plog_segments(logged, 0, at, SEGMENTS_MAX, &n), ERR_OK);
+    ck_assert_uint_lt(n, SEGMENTS_MAX);
+    return n;
+}
+
 static size_t cleanable(uint64_t *end)
 {
-    struct plog_segment *at;
-    size_t n, count = 0;
-    ck_assert_int_eq(plog_segments(logged, &at, &n), ERR_OK);
+    size_t n = look(), count = 0;
     while (count < n && at[count].cleanable)
         count++;
     *end = count == 0 ? 0 : at[count - 1].end_offset;
-    mem_free(at);
     return count;
 }
 
@@ -346,12 +354,9 @@ START_TEST(neighbours_become_one_segment_and_can_be_cleaned_again)
     uint64_t same;
     ck_assert_uint_eq(cleanable(&same), 1);
     ck_assert_uint_eq(same, end);
-    struct plog_segment *at;
-    size_t n;
-    ck_assert_int_eq(plog_segments(logged, &at, &n), ERR_OK);
+    look();
     ck_assert_uint_eq(at[0].stored, (end / 2 + 6) / 10);
     ck_assert_uint_eq(at[0].end_number, end / 2);
-    mem_free(at);
     owner.wanted = none;
     enum plog_clean_state state;
     ck_assert_int_eq(clean(0, end, 1000, &state), ERR_OK);
@@ -362,9 +367,8 @@ START_TEST(neighbours_become_one_segment_and_can_be_cleaned_again)
     ck_assert_uint_eq(c.offset, end);
     plog_cursor_close(&c);
     check_all_from(end / 2);
-    ck_assert_int_eq(plog_segments(logged, &at, &n), ERR_OK);
+    look();
     ck_assert_uint_eq(at[0].bytes, BATCH_HEADER_BYTES); /* all of one epoch: one GAP */
-    mem_free(at);
 }
 END_TEST
 
@@ -440,19 +444,18 @@ START_TEST(only_what_lies_below_the_older_snapshot_and_the_mark_may_be_cleaned)
     for (unsigned i = 0; i < 60; i++)
         append(1, MESSAGE_BYTES);
     snapshot();
-    struct plog_segment *at;
-    size_t n;
     reopen(true);
-    ck_assert_int_eq(plog_segments(logged, &at, &n), ERR_OK);
+    size_t n = look();
     for (size_t i = 0; i < n; i++) {
         bool may = i + 1 < n && at[i].end_offset <= older;
         ck_assert(at[i].cleanable == may);
-        enum err e = clean(at[i].offset, at[i].end_offset, UINT64_MAX, &state);
+        enum err e = clean(at[i].base_offset, at[i].end_offset, UINT64_MAX, &state);
         ck_assert_int_eq(e, may ? ERR_OK : ERR_INVALID);
     }
-    ck_assert_int_eq(clean(at[0].offset + 1, at[0].end_offset, UINT64_MAX, &state), ERR_INVALID);
-    ck_assert_int_eq(clean(at[0].offset, at[0].end_offset - 1, UINT64_MAX, &state), ERR_INVALID);
-    mem_free(at);
+    ck_assert_int_eq(clean(at[0].base_offset + 1, at[0].end_offset, UINT64_MAX, &state),
+                     ERR_INVALID);
+    ck_assert_int_eq(clean(at[0].base_offset, at[0].end_offset - 1, UINT64_MAX, &state),
+                     ERR_INVALID);
     check_all_from(older / 2);
 }
 END_TEST
@@ -848,16 +851,13 @@ START_TEST(readers_never_miss_a_wanted_message_while_segments_are_swapped)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, read_always, &rounds[i]), 0);
     enum plog_clean_state state;
     while (cleanable(&end) > 1) {
-        struct plog_segment *at;
-        size_t n;
-        ck_assert_int_eq(plog_segments(logged, &at, &n), ERR_OK);
+        size_t n = look();
         for (size_t i = 0; i + 1 < n && at[i].cleanable; i++) {
             uint64_t to =
                 i % 3 == 1 && at[i + 1].cleanable ? at[i + 1].end_offset : at[i].end_offset;
-            ck_assert_int_eq(clean(at[i].offset, to, UINT64_MAX, &state), ERR_OK);
+            ck_assert_int_eq(clean(at[i].base_offset, to, UINT64_MAX, &state), ERR_OK);
             i += to != at[i].end_offset;
         }
-        mem_free(at);
         if (cleanable(&end) <= 8)
             ck_assert_int_eq(clean(0, end, UINT64_MAX, &state), ERR_OK);
     }

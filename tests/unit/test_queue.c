@@ -12,5 +12,6 @@ Suite *suite_new(void)
     suite_add_tcase(s, tcase_moves());
     suite_add_tcase(s, tcase_fifo());
     suite_add_tcase(s, tcase_window());
+    suite_add_tcase(s, tcase_look());
     return s;
 }
