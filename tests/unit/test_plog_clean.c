@@ -154,13 +154,13 @@ static void fill(unsigned n, size_t bytes)
     reopen(true);
 }
 
-static struct plog_segment at[SEGMENTS_MAX];
+static struct plog_segment seen[SEGMENTS_MAX];
 
-/* All segments, into `at`; answers how many. */
+/* All segments, into `seen`; answers how many. */
 static size_t look(void)
 {
     size_t n;
-    ck_assert_int_eq(plog_segments(logged, 0, at, SEGMENTS_MAX, &n), ERR_OK);
+    ck_assert_int_eq(plog_segments(logged, 0, seen, SEGMENTS_MAX, &n), ERR_OK);
     ck_assert_uint_lt(n, SEGMENTS_MAX);
     return n;
 }
@@ -168,9 +168,9 @@ static size_t look(void)
 static size_t cleanable(uint64_t *end)
 {
     size_t n = look(), count = 0;
-    while (count < n && at[count].cleanable)
+    while (count < n && seen[count].cleanable)
         count++;
-    *end = count == 0 ? 0 : at[count - 1].end_offset;
+    *end = count == 0 ? 0 : seen[count - 1].end_offset;
     return count;
 }
 
@@ -355,8 +355,8 @@ START_TEST(neighbours_become_one_segment_and_can_be_cleaned_again)
     ck_assert_uint_eq(cleanable(&same), 1);
     ck_assert_uint_eq(same, end);
     look();
-    ck_assert_uint_eq(at[0].stored, (end / 2 + 6) / 10);
-    ck_assert_uint_eq(at[0].end_number, end / 2);
+    ck_assert_uint_eq(seen[0].stored, (end / 2 + 6) / 10);
+    ck_assert_uint_eq(seen[0].end_number, end / 2);
     owner.wanted = none;
     enum plog_clean_state state;
     ck_assert_int_eq(clean(0, end, 1000, &state), ERR_OK);
@@ -368,7 +368,7 @@ START_TEST(neighbours_become_one_segment_and_can_be_cleaned_again)
     plog_cursor_close(&c);
     check_all_from(end / 2);
     look();
-    ck_assert_uint_eq(at[0].bytes, BATCH_HEADER_BYTES); /* all of one epoch: one GAP */
+    ck_assert_uint_eq(seen[0].bytes, BATCH_HEADER_BYTES); /* all of one epoch: one GAP */
 }
 END_TEST
 
@@ -447,14 +447,14 @@ START_TEST(only_what_lies_below_the_older_snapshot_and_the_mark_may_be_cleaned)
     reopen(true);
     size_t n = look();
     for (size_t i = 0; i < n; i++) {
-        bool may = i + 1 < n && at[i].end_offset <= older;
-        ck_assert(at[i].cleanable == may);
-        enum err e = clean(at[i].base_offset, at[i].end_offset, UINT64_MAX, &state);
+        bool may = i + 1 < n && seen[i].end_offset <= older;
+        ck_assert(seen[i].cleanable == may);
+        enum err e = clean(seen[i].base_offset, seen[i].end_offset, UINT64_MAX, &state);
         ck_assert_int_eq(e, may ? ERR_OK : ERR_INVALID);
     }
-    ck_assert_int_eq(clean(at[0].base_offset + 1, at[0].end_offset, UINT64_MAX, &state),
+    ck_assert_int_eq(clean(seen[0].base_offset + 1, seen[0].end_offset, UINT64_MAX, &state),
                      ERR_INVALID);
-    ck_assert_int_eq(clean(at[0].base_offset, at[0].end_offset - 1, UINT64_MAX, &state),
+    ck_assert_int_eq(clean(seen[0].base_offset, seen[0].end_offset - 1, UINT64_MAX, &state),
                      ERR_INVALID);
     check_all_from(older / 2);
 }
@@ -852,11 +852,11 @@ START_TEST(readers_never_miss_a_wanted_message_while_segments_are_swapped)
     enum plog_clean_state state;
     while (cleanable(&end) > 1) {
         size_t n = look();
-        for (size_t i = 0; i + 1 < n && at[i].cleanable; i++) {
+        for (size_t i = 0; i + 1 < n && seen[i].cleanable; i++) {
             uint64_t to =
-                i % 3 == 1 && at[i + 1].cleanable ? at[i + 1].end_offset : at[i].end_offset;
-            ck_assert_int_eq(clean(at[i].base_offset, to, UINT64_MAX, &state), ERR_OK);
-            i += to != at[i].end_offset;
+                i % 3 == 1 && seen[i + 1].cleanable ? seen[i + 1].end_offset : seen[i].end_offset;
+            ck_assert_int_eq(clean(seen[i].base_offset, to, UINT64_MAX, &state), ERR_OK);
+            i += to != seen[i].end_offset;
         }
         if (cleanable(&end) <= 8)
             ck_assert_int_eq(clean(0, end, UINT64_MAX, &state), ERR_OK);
