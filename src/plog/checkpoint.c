@@ -203,14 +203,19 @@ void plog_checkpoint_if_due(struct plog *p)
         return;
     keeper_enter(p);
     enum err e = ERR_OK;
-    if (journal_is_half_full(p)) {
+    bool full = journal_is_half_full(p), asked = atomic_exchange(&p->checkpoint_asked, false);
+    if (full || asked)
         e = checkpoint_write(p, false);
-        if (e == ERR_OK)
-            e = journal_prepare(p);
-    }
+    if (full && e == ERR_OK)
+        e = journal_prepare(p);
     if (e != ERR_OK && e != ERR_NO_SPACE)
         store_fail(p, "making a journal file", e);
     keeper_leave(p);
+}
+
+void plog_checkpoint_ask(struct plog *p)
+{
+    atomic_store(&p->checkpoint_asked, true);
 }
 
 /* ---- releasing ---- */

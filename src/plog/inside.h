@@ -96,6 +96,7 @@ struct plog {
     atomic_bool failed;
     _Atomic int64_t sync_average_us;
     _Atomic size_t unwritten_bytes;
+    atomic_bool checkpoint_asked;
 
     struct lock commit_lk;            /* leaf, LOCK_RANK_COMMIT; guards what follows */
     struct lock_signal commit_signal; /* a dir_work is done, or a role is free */

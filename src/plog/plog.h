@@ -138,6 +138,8 @@ int64_t plog_sync_average_us(const struct plog *p);
 /* Background: syncs segments, writes marks, recycles the journal when it is half full, zeroes the
  * next journal files. Called by the housekeeper every second or so, no lock held. */
 void plog_checkpoint_if_due(struct plog *p);
+/* The next one is due, however full the journal is. */
+void plog_checkpoint_ask(struct plog *p);
 
 /* ---- reading (any thread, no lock) ---- */
 
@@ -175,11 +177,15 @@ void plog_cursor_close(struct plog_cursor *c);
 /* ---- snapshots and room ---- */
 
 /* Stores the state as of `offset` (<= durable end) beside the segments: CRC'd, renamed into place,
- * durable; the two newest are kept. */
+ * durable; the two newest are kept. An offset between the two that are there takes the place of the
+ * older; ERR_INVALID: below both. */
 enum err plog_snapshot_write(struct plog_log *l, uint64_t offset, struct bytes state) MUST_USE;
 /* The newest good snapshot at or below the durable end: state appended to `out`. ERR_NOT_FOUND:
  * none. ERR_CORRUPT: one lies above the durable end, or none is good. */
 enum err plog_snapshot_read(struct plog_log *l, struct buf *out, uint64_t *offset) MUST_USE;
+/* The same, of those below an offset. */
+enum err plog_snapshot_read_below(struct plog_log *l, uint64_t below, struct buf *out,
+                                  uint64_t *offset) MUST_USE;
 uint64_t plog_snapshot_older(const struct plog_log *l); /* the older kept one's offset, or 0 */
 uint64_t plog_snapshot_newest(const struct plog_log *l);
 

@@ -13,5 +13,6 @@ Suite *suite_new(void)
     suite_add_tcase(s, tcase_fifo());
     suite_add_tcase(s, tcase_window());
     suite_add_tcase(s, tcase_look());
+    suite_add_tcase(s, tcase_clean());
     return s;
 }
