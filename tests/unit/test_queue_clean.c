@@ -197,7 +197,7 @@ START_TEST(a_topic_may_go_while_it_is_cleaned)
 }
 END_TEST
 
-START_TEST(a_message_that_expires_takes_a_long_gap_with_it)
+START_TEST(a_message_that_expires_takes_a_gap_with_it)
 {
     small_segments();
     send_n("q", 0, 3000);
@@ -214,8 +214,11 @@ END_TEST
 START_TEST(a_queue_that_is_worked_off_and_idle_keeps_no_more_than_a_segment)
 {
     small_segments();
-    send_n("q", 0, 3000);
-    work_off("q", 3000, 0);
+    for (int round = 0; round < 10; round++) {
+        send_n("q", 300 * round, 300);
+        work_off("q", 300, 0);
+        bench_pass(1000); /* so that the journal is recycled as it goes */
+    }
     pass_seconds(40);
     ck_assert_uint_le(size_of("q").bytes, SEGMENT_BYTES);
     ck_assert_uint_eq(size_of("q").segments, 1);
@@ -234,7 +237,7 @@ TCase *tcase_clean(void)
     tcase_add_test(t, a_delayed_message_outlives_cleaning_and_comes_when_it_is_due);
     tcase_add_test(t, a_delete_that_a_crash_undoes_finds_its_message);
     tcase_add_test(t, a_topic_may_go_while_it_is_cleaned);
-    tcase_add_test(t, a_message_that_expires_takes_a_long_gap_with_it);
+    tcase_add_test(t, a_message_that_expires_takes_a_gap_with_it);
     tcase_add_test(t, a_queue_that_is_worked_off_and_idle_keeps_no_more_than_a_segment);
     return t;
 }
