@@ -3,6 +3,25 @@
 
 say() { printf '%s\n' "$*" >&2; }
 
+# without_services COMMAND...: runs it while packages that are installed start no service.
+without_services() (
+    policy=/usr/sbin/policy-rc.d
+    if [ "$(id -u)" = 0 ] && [ ! -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        trap 'exit 1' INT TERM
+        printf '#!/bin/sh\nexit 101\n' >"$policy" # 101: "action forbidden by policy"
+        chmod 755 "$policy"
+    fi
+    "$@"
+)
+
+# apt_install PACKAGE...: waits for another apt that is at work.
+apt_install() {
+    ${sudo:-} env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
+    ${sudo:-} env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        -o DPkg::Lock::Timeout=300 "$@" >&2
+}
+
 # install_missing PURPOSE...: brings what scripts/packages names through apt, unless no_install is set.
 install_missing() {
     missing=$(sh scripts/packages "$@")
@@ -24,9 +43,7 @@ install_missing() {
     fi
     say "installing:$missing"
     # shellcheck disable=SC2086
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
-    # shellcheck disable=SC2086
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2
+    apt_install $missing
 }
 
 # build_in DIR [configure's arguments]: an out-of-tree build, made anew only where needed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Health and statistics as JSON: /livez, /readyz and the GETs under /v1. Reads only; everything is
- * shown as it is now, counters exactly. Errors are problem details (RFC 9457). */
+/* Health and statistics as JSON: /livez, /readyz and GET /v1. Whatever else begins with /v1/ and is
+ * no other room's is answered 404. Errors are problem details (RFC 9457). */
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H
 
@@ -13,12 +13,9 @@ struct admin {
     struct queue *queue; /* borrowed; set before the server starts */
 };
 
-enum { ADMIN_ROUTES_MAX = 8 };
+enum { ADMIN_ROUTES_MAX = 4 };
 
 /* Writes the room's routes; gives their number. `a` is lent to the server. */
 size_t admin_routes(struct admin *a, struct http_route out[ADMIN_ROUTES_MAX]);
-
-/* Answers a request outside the SQS front that was refused: a problem document. */
-void admin_refuse(struct http_request *r, int status, const char *detail);
 
 #endif

@@ -17,6 +17,7 @@
 #include "disk/disk.h"
 #include "http/http.h"
 #include "queue/queue.h"
+#include "rest/rest.h"
 #include "sqs/sqs.h"
 
 struct broker {
@@ -28,8 +29,9 @@ struct broker {
     char catalog_path[4096];
     struct queue *queue;
     struct admin admin;
+    struct rest rest;
     struct sqs sqs;
-    struct http_route routes[ADMIN_ROUTES_MAX + SQS_ROUTES_MAX];
+    struct http_route routes[REST_ROUTES_MAX + ADMIN_ROUTES_MAX + SQS_ROUTES_MAX];
     struct http_server *server;
 };
 
@@ -46,6 +48,18 @@ static bool listen_parse(struct broker *b)
     snprintf(b->address, sizeof b->address, "%.*s", (int)(colon - text), text);
     b->port = (uint16_t)port;
     return true;
+}
+
+static bool proxies_read(struct broker *b)
+{
+    struct bytes wrong;
+    if (sqs_proxies_read(b->options.trusted_proxies, &b->sqs.proxies, &wrong))
+        return true;
+    fprintf(stderr,
+            "leaselog: --trusted-proxies takes up to %d addresses or networks, such as "
+            "127.0.0.1,10.0.0.0/8, not '%.*s'\n",
+            SQS_PROXIES_MAX, (int)wrong.n, (const char *)wrong.at);
+    return false;
 }
 
 static bool notes_start(const struct serve_options *o)
@@ -143,9 +157,10 @@ static void refuse(void *self, struct http_request *r, int status, const char *t
 {
     struct broker *b = self;
     struct bytes path = http_path(r);
-    if (bytes_start_with(path, BYTES_OF("/v1")) || bytes_equal(path, BYTES_OF("/livez")) ||
+    if (bytes_equal(path, BYTES_OF("/v1")) || bytes_start_with(path, BYTES_OF("/v1/")) ||
+        bytes_start_with(path, BYTES_OF("/problems/")) || bytes_equal(path, BYTES_OF("/livez")) ||
         bytes_equal(path, BYTES_OF("/readyz")))
-        admin_refuse(r, status, text);
+        rest_refuse(r, status, text);
     else
         sqs_refuse(&b->sqs, r, status, text);
 }
@@ -153,14 +168,14 @@ static void refuse(void *self, struct http_request *r, int status, const char *t
 static enum err server_start(struct broker *b)
 {
     b->admin.queue = b->queue;
-    b->sqs = (struct sqs){
-        .queue = b->queue,
-        .clock = &b->clock,
-        .public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url,
-        .region = b->options.region,
-        .strict_cooldowns = b->options.strict_cooldowns,
-    };
-    size_t n = admin_routes(&b->admin, b->routes);
+    b->rest = (struct rest){.queue = b->queue, .clock = &b->clock};
+    b->sqs.queue = b->queue;
+    b->sqs.clock = &b->clock;
+    b->sqs.public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url;
+    b->sqs.region = b->options.region;
+    b->sqs.strict_cooldowns = b->options.strict_cooldowns;
+    size_t n = rest_routes(&b->rest, b->routes);
+    n += admin_routes(&b->admin, b->routes + n);
     n += sqs_routes(&b->sqs, b->routes + n);
     struct http_options o;
     http_options_default(&o);
@@ -253,6 +268,8 @@ int serve_main(int argc, char **argv)
                 b.options.listen);
         return EXIT_CODE_USAGE;
     }
+    if (!proxies_read(&b))
+        return EXIT_CODE_USAGE;
     if (!notes_start(&b.options)) {
         fputs(
             "leaselog: --log-format is text, json or auto; --log-level is error, warning, info or "

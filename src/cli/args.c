@@ -15,21 +15,28 @@ const struct cli_command_row cli_commands[CLI_COMMANDS_N] = {
 };
 
 enum option_id {
-#define OPTION(id, word, letter, argument, commands, help) OPT_##id,
+#define OPTION(id, word, letter, argument, kind, member, commands, help) OPT_##id,
 #include "cli_options.def"
 #undef OPTION
     OPT_N
 };
 
+#define FLAG CLI_KIND_FLAG, 0, 0
+#define TEXT CLI_KIND_TEXT, 0, 0
+#define TIME(min) CLI_KIND_TIME, min, CLI_SECONDS_MAX
+#define NUMBER(min, max) CLI_KIND_NUMBER, min, max
+#define PAIR CLI_KIND_PAIR, 0, 0
+#define TYPED_PAIR CLI_KIND_TYPED_PAIR, 0, 0
+#define ASIDE CLI_KIND_ASIDE, 0, 0
 const struct cli_option_row cli_options[] = {
-#define OPTION(id, word, letter, argument, commands, help)                                         \
-    [OPT_##id] = {word, letter, argument, commands, help},
+#define OPTION(id, word, letter, argument, kind, member, commands, help)                           \
+    [OPT_##id] = {word, letter, argument, kind, offsetof(struct cli_args, member), commands, help},
 #include "cli_options.def"
 #undef OPTION
 };
 const size_t cli_options_n = OPT_N;
 
-enum { TIMEOUT_S = 30, NUMBER_MAX = 100000, LONG_BASE = 256 };
+enum { TIMEOUT_S = 30, LONG_BASE = 256 };
 
 /* getopt's two tables, from ours. A long option's value is LONG_BASE + its row. */
 static void getopt_tables(struct option longs[OPT_N + 1], char shorts[2 * OPT_N + 2])
@@ -57,57 +64,36 @@ static enum option_id option_of(int value)
     UNREACHABLE();
 }
 
-static void list_put(const char ***list, size_t *n, const char *text)
+static void list_put(struct cli_list *list, const char *text)
 {
-    *list = mem_resize(*list, (*n + 1) * sizeof **list);
-    (*list)[(*n)++] = text;
+    list->at = mem_resize(list->at, (list->n + 1) * sizeof *list->at);
+    list->at[list->n++] = text;
 }
 
 /* False when the option's argument is not what it takes. */
-static bool option_set(struct cli_args *a, enum option_id id, const char *text)
+static bool option_set(struct cli_args *a, const struct cli_option_row *row, const char *text)
 {
     struct cli_pair pair;
-    switch (id) {
-    case OPT_SERVER:
-        a->server = text;
-        return text[0] != '\0';
-    case OPT_TIMEOUT:
-        return cli_seconds_read(text, &a->timeout_s) && a->timeout_s > 0;
-    case OPT_JSON:
-        return a->json = true;
-    case OPT_QUIET:
-        return a->quiet = true;
-    case OPT_VERBOSE:
-        return a->verbose = true;
-    case OPT_ATTRIBUTE:
-        list_put(&a->attributes, &a->attributes_n, text);
-        return cli_pair_read(text, &pair);
-    case OPT_DELAY:
-        return cli_seconds_read(text, &a->delay_s);
-    case OPT_GROUP_ID:
-        a->group_id = text;
+    void *at = (char *)a + row->member;
+    int64_t v;
+    switch (row->kind) {
+    case CLI_KIND_FLAG:
+        return *(bool *)at = true;
+    case CLI_KIND_TEXT:
+        *(const char **)at = text;
+        return row->argument[0] != 'U' || text[0] != '\0'; /* a URL is never empty */
+    case CLI_KIND_TIME:
+        if (!cli_seconds_read(text, &v) || v < row->min)
+            return false;
+        *(int64_t *)at = v;
         return true;
-    case OPT_DEDUP_ID:
-        a->dedup_id = text;
-        return true;
-    case OPT_LINES:
-        return a->lines = true;
-    case OPT_NUMBER:
-        return cli_number_read(text, 1, NUMBER_MAX, &a->number);
-    case OPT_WAIT:
-        return cli_seconds_read(text, &a->wait_s);
-    case OPT_VISIBILITY:
-        return cli_seconds_read(text, &a->visibility_s);
-    case OPT_DELETE:
-        return a->remove = true;
-    case OPT_SET:
-        list_put(&a->settings, &a->settings_n, text);
-        return cli_pair_read(text, &pair) && pair.type.n == 0;
-    case OPT_READY:
-        return a->ready = true;
-    case OPT_HELP: /* the parser's own */
-    case OPT_VERSION:
-    case OPT_N:
+    case CLI_KIND_NUMBER:
+        return cli_number_read(text, row->min, row->max, at);
+    case CLI_KIND_PAIR:
+    case CLI_KIND_TYPED_PAIR:
+        list_put(at, text);
+        return cli_pair_read(text, &pair) && (row->kind == CLI_KIND_TYPED_PAIR || pair.type.n == 0);
+    case CLI_KIND_ASIDE:
         break;
     }
     UNREACHABLE();
@@ -208,8 +194,12 @@ enum cli_exit cli_args_parse(int argc, char **argv, struct cli_args *out, struct
     char shorts[2 * OPT_N + 2];
     struct seen seen = {{0}};
     int value;
-    *out = (struct cli_args){
-        .timeout_s = TIMEOUT_S, .delay_s = -1, .wait_s = -1, .visibility_s = -1, .number = 1};
+    *out = (struct cli_args){.timeout_s = TIMEOUT_S,
+                             .delay_s = -1,
+                             .wait_s = -1,
+                             .visibility_s = -1,
+                             .retry_delay_s = -1,
+                             .jobs = 1};
     getopt_tables(longs, shorts);
     optind = 0; /* glibc: begin anew */
     opterr = 0;
@@ -220,16 +210,19 @@ enum cli_exit cli_args_parse(int argc, char **argv, struct cli_args *out, struct
         }
         enum option_id id = option_of(value);
         seen.at[id] = true;
-        if (id == OPT_HELP || id == OPT_VERSION)
+        const struct cli_option_row *row = &cli_options[id];
+        if (row->kind == CLI_KIND_ASIDE || option_set(out, row, optarg))
             continue;
-        if (!option_set(out, id, optarg)) {
-            buf_put_format(problem, "--%s: '%s' is not %s", cli_options[id].word, optarg,
-                           cli_options[id].argument);
-            if (strcmp(cli_options[id].argument, "TIME") == 0)
-                buf_put_text(problem, ", such as 30s, 5m or 2h");
-            return CLI_USAGE;
-        }
+        buf_put_format(problem, "--%s: '%s' is not %s", row->word, optarg, row->argument);
+        if (row->kind == CLI_KIND_TIME)
+            buf_put_text(problem, ", such as 30s, 5m or 2h");
+        if (row->kind == CLI_KIND_NUMBER)
+            buf_put_format(problem, ", a number from %lld to %lld", (long long)row->min,
+                           (long long)row->max);
+        return CLI_USAGE;
     }
+    /* getopt has moved the options and the "--" before the words. */
+    out->dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
     out->words = argv + optind;
     out->words_n = argc - optind;
     return finish(out, &seen, problem);
@@ -237,7 +230,7 @@ enum cli_exit cli_args_parse(int argc, char **argv, struct cli_args *out, struct
 
 void cli_args_fini(struct cli_args *args)
 {
-    mem_free(args->attributes);
-    mem_free(args->settings);
-    args->attributes = args->settings = NULL;
+    mem_free(args->attributes.at);
+    mem_free(args->settings.at);
+    args->attributes = args->settings = (struct cli_list){NULL, 0};
 }

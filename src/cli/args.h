@@ -29,31 +29,50 @@ struct cli_command_row {
 };
 extern const struct cli_command_row cli_commands[CLI_COMMANDS_N];
 
+enum cli_option_kind {
+    CLI_KIND_FLAG,
+    CLI_KIND_TEXT,
+    CLI_KIND_TIME,
+    CLI_KIND_NUMBER,
+    CLI_KIND_PAIR,
+    CLI_KIND_TYPED_PAIR,
+    CLI_KIND_ASIDE, /* --help and --version: the parser's own */
+};
+
 struct cli_option_row {
     const char *word;
     int letter;           /* 0: none */
     const char *argument; /* NULL: none */
-    unsigned commands;    /* CLI_…_BIT of those that take it */
+    enum cli_option_kind kind;
+    int64_t min, max;  /* of a number or a time */
+    size_t member;     /* its place in struct cli_args */
+    unsigned commands; /* CLI_…_BIT of those that take it */
     const char *help;
 };
 extern const struct cli_option_row cli_options[];
 extern const size_t cli_options_n;
 
-/* All texts are lent from argv. Times are in seconds; -1: not given. */
+struct cli_list {
+    const char **at; /* owned; the texts are lent from argv */
+    size_t n;
+};
+
+/* All texts are lent from argv; NULL: not given. Times are in seconds; -1: not given. */
 struct cli_args {
     enum cli_command command;
     char **words; /* what follows the command and is no option */
     int words_n;
-    const char *server; /* NULL: not given */
+    bool dashes; /* a "--" ended the options */
+    const char *server;
     int64_t timeout_s;
-    bool json, quiet, verbose, lines, remove, ready;
-    const char *group_id, *dedup_id; /* NULL: not given */
-    int64_t delay_s, wait_s, visibility_s;
-    int64_t number;
-    const char **attributes; /* of a message: NAME[:TYPE]=VALUE */
-    size_t attributes_n;
-    const char **settings; /* of a topic: NAME=VALUE */
-    size_t settings_n;
+    bool json, quiet, verbose;
+    bool lines, remove, follow, until_empty, yes, dry_run, ready, man;
+    const char *group_id, *dedup_id, *state, *match, *from;
+    int64_t delay_s, wait_s, visibility_s, retry_delay_s;
+    int64_t number, max; /* 0: not given */
+    int64_t jobs;
+    struct cli_list attributes; /* of a message: NAME[:TYPE]=VALUE */
+    struct cli_list settings;   /* of a topic: NAME=VALUE */
 };
 
 /* CLI_OK, or CLI_USAGE with a sentence in problem. Puts argv into another order. --help turns the

@@ -3,13 +3,16 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/completion.h"
 #include "cli/help.h"
+#include "cli/man.h"
 #include "cli/run.h"
 #include "config.h"
 
@@ -41,8 +44,16 @@ bool cli_print_done(void)
 
 static enum cli_exit run_help(const struct cli_args *args)
 {
+    if (args->man && args->words_n == 0) {
+        cli_man_print(stdout);
+        return CLI_OK;
+    }
     if (args->words_n == 0) {
         cli_help_all(stdout);
+        return CLI_OK;
+    }
+    if (strcmp(args->words[0], "serve") == 0) {
+        cli_help_serve(stdout);
         return CLI_OK;
     }
     for (int i = 0; i < CLI_COMMANDS_N; i++)
@@ -54,6 +65,15 @@ static enum cli_exit run_help(const struct cli_args *args)
     return CLI_USAGE;
 }
 
+static enum cli_exit run_completion(const struct cli_args *args)
+{
+    if (args->words_n != 1)
+        return cli_usage(args, "for which shell? bash, zsh or fish");
+    if (!cli_completion_print(stdout, args->words[0]))
+        return cli_usage(args, "bash, zsh and fish are the shells that it knows");
+    return CLI_OK;
+}
+
 static enum cli_exit run_version(const struct cli_args *args)
 {
     if (args->json)
@@ -63,37 +83,34 @@ static enum cli_exit run_version(const struct cli_args *args)
     return CLI_OK;
 }
 
+/* The commands that ask a broker. */
+static enum cli_exit (*const runs[CLI_COMMANDS_N])(const struct cli_args *, struct cli_client *) = {
+    [CLI_SEND] = cli_run_send,     [CLI_RECEIVE] = cli_run_receive, [CLI_WORK] = cli_run_work,
+    [CLI_DELETE] = cli_run_delete, [CLI_EXTEND] = cli_run_extend,   [CLI_RELEASE] = cli_run_release,
+    [CLI_PEEK] = cli_run_peek,     [CLI_TOPICS] = cli_run_topics,   [CLI_GROUPS] = cli_run_groups,
+    [CLI_LEASES] = cli_run_leases, [CLI_PURGE] = cli_run_purge,     [CLI_HEALTH] = cli_run_health,
+};
+
 static enum cli_exit run_with_broker(const struct cli_args *args)
 {
     enum cli_exit e = CLI_FAILURE;
     CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == 0);
     struct cli_client *client = cli_client_new(args, &e);
-    if (client != NULL) {
-        switch (args->command) {
-        case CLI_SEND:
-            e = cli_run_send(args, client);
-            break;
-        case CLI_RECEIVE:
-            e = cli_run_receive(args, client);
-            break;
-        case CLI_DELETE:
-            e = cli_run_delete(args, client);
-            break;
-        case CLI_TOPICS:
-            e = cli_run_topics(args, client);
-            break;
-        case CLI_HEALTH:
-            e = cli_run_health(args, client);
-            break;
-        case CLI_VERSION:
-        case CLI_HELP:
-        case CLI_COMMANDS_N:
-            UNREACHABLE();
-        }
-        cli_client_free(client);
-    }
+    if (client != NULL)
+        e = runs[args->command](args, client);
+    cli_client_free(client);
     curl_global_cleanup();
     return e;
+}
+
+/* A descriptor 0, 1 or 2 that is closed would be given to the next file or connection that is
+ * opened, and messages would be printed into it. What stands in cannot be used in the direction it
+ * is for, so that a write to a closed stdout fails as it should. */
+static void descriptors_reserve(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 int cli_main(int argc, char **argv)
@@ -102,6 +119,7 @@ int cli_main(int argc, char **argv)
     struct buf problem = BUF_EMPTY;
     /* A reader that has gone away shows as a failed write, so that nothing is deleted unread. */
     (void)signal(SIGPIPE, SIG_IGN);
+    descriptors_reserve();
     if (argc <= 1) {
         cli_help_all(stderr);
         return CLI_USAGE;
@@ -113,6 +131,8 @@ int cli_main(int argc, char **argv)
         e = run_help(&args);
     else if (args.command == CLI_VERSION)
         e = run_version(&args);
+    else if (args.command == CLI_COMPLETION)
+        e = run_completion(&args);
     else
         e = run_with_broker(&args);
     cli_args_fini(&args);

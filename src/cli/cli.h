@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The commands of `leaselog` that talk to a running broker over HTTP: send, receive, delete,
- * topics, health, and version and help. Data go to stdout, all else to stderr; nothing is asked. */
+/* The commands of `leaselog` that talk to a running broker over HTTP, and those that tell of the
+ * program itself; api/cli_commands.def lists them. Data go to stdout, all else to stderr. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help.h"
 
+#include "cli/serve_options.h"
+
 /* The options of every command, or those that `command` has besides. */
 static void options_print(FILE *to, bool every, enum cli_command command)
 {
@@ -35,10 +37,26 @@ void cli_help_all(FILE *to)
     }
     fputs("\nOptions of every command:\n", to);
     options_print(to, true, CLI_HELP);
-    fputs("\nleaselog help COMMAND tells more. Exit status: 0 done, 1 failed, 2 wrong usage,\n"
-          "3 not found, 4 refused, 5 unavailable or too late, 6 nothing received, 7 done in part,\n"
-          "78 wrong configuration.\n",
+    fputs("\nleaselog help COMMAND tells more; leaselog help --man prints the manual page.\n"
+          "\nExit status:\n",
           to);
+    for (int i = 0; i < CLI_EXITS_N; i++)
+        fprintf(to, "  %2d  %s\n", (int)cli_exits[i].status, cli_exits[i].text);
+}
+
+void cli_help_serve(FILE *to)
+{
+    fputs("leaselog serve: run the broker\n\nExamples:\n"
+          "  leaselog serve --listen 127.0.0.1:9324 --data-dir ./data\n"
+          "\nUsage: leaselog serve [OPTIONS]\n\nOptions:\n",
+          to);
+    for (size_t i = 0; i < cli_serve_options_n; i++) {
+        const struct cli_serve_option *o = &cli_serve_options[i];
+        char left[64];
+        (void)snprintf(left, sizeof left, "--%s%s%s", o->word, o->argument != NULL ? " " : "",
+                       o->argument != NULL ? o->argument : "");
+        fprintf(to, "  %-34s  %s\n", left, o->help);
+    }
 }
 
 void cli_help_command(FILE *to, enum cli_command command)

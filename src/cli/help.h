@@ -8,6 +8,7 @@
 #include "cli/args.h"
 
 void cli_help_all(FILE *to);
+void cli_help_serve(FILE *to);
 void cli_help_command(FILE *to, enum cli_command command);
 
 #endif

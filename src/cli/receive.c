@@ -1,114 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-/* leaselog receive and leaselog delete. */
+/* leaselog receive. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cli/input.h"
+#include "cli/lease.h"
 #include "cli/run.h"
-#include "cli/text.h"
+#include "cli/signals.h"
 
-enum { BATCH_MAX = 10 }; /* SQS: messages of a receive, entries of a batch */
+/* SQS: at most 10 messages a receive, and 20 s of waiting. */
+enum { BATCH_MAX = 10, WAIT_S_MAX = 20, PAUSE_MS_MAX = 5000 };
 
-/* The receipts of one DeleteMessageBatch, and what became of those before. */
-struct deletion {
-    const char *topic;
-    struct cli_client *client;
-    json_t *entries;
-    unsigned long deleted, failed;
-};
-
-/* The Failed entries of a batch's answer on stderr; `first` is the number of the batch's first
- * receipt. Gives how many there are. */
-static unsigned long failed_print(const json_t *reply, unsigned long first)
-{
-    size_t i;
-    json_t *entry, *failed = json_object_get(reply, "Failed");
-    json_array_foreach(failed, i, entry)
-    {
-        int64_t index = 0;
-        const char *id = json_string_value(json_object_get(entry, "Id"));
-        (void)(id != NULL && cli_number_read(id, 0, BATCH_MAX - 1, &index));
-        cli_say("receipt %lu: %s: %s", first + (unsigned long)index,
-                json_string_value(json_object_get(entry, "Code")) ?: "failed",
-                json_string_value(json_object_get(entry, "Message")) ?: "");
-    }
-    return json_array_size(failed);
-}
-
-static enum cli_exit deletion_flush(struct deletion *d)
-{
-    json_t *reply;
-    size_t n = json_array_size(d->entries);
-    if (n == 0)
-        return CLI_OK;
-    json_t *request = json_pack("{s:s, s:o}", "QueueUrl", d->topic, "Entries", d->entries);
-    d->entries = json_array();
-    enum cli_exit e = cli_client_call(d->client, "DeleteMessageBatch", request, 0, &reply);
-    if (e != CLI_OK) {
-        d->failed += n;
-        return e;
-    }
-    unsigned long failed = failed_print(reply, d->deleted + d->failed + 1);
-    d->failed += failed;
-    d->deleted += failed < n ? n - failed : 0;
-    json_decref(reply);
-    return CLI_OK;
-}
-
-static enum cli_exit deletion_add(struct deletion *d, json_t *receipt)
-{
-    char id[8];
-    if (receipt == NULL) {
-        cli_say("a receipt is not UTF-8");
-        d->failed++;
-        return CLI_OK;
-    }
-    (void)snprintf(id, sizeof id, "%zu", json_array_size(d->entries));
-    json_array_append_new(d->entries, json_pack("{s:s, s:o}", "Id", id, "ReceiptHandle", receipt));
-    return json_array_size(d->entries) == BATCH_MAX ? deletion_flush(d) : CLI_OK;
-}
-
-static enum cli_exit deletion_end(struct deletion *d, enum cli_exit e)
-{
-    if (e == CLI_OK)
-        e = deletion_flush(d);
-    json_decref(d->entries);
-    return cli_exit_of_many(d->deleted, d->failed, e != CLI_OK ? e : CLI_FAILURE);
-}
-
-enum cli_exit cli_run_delete(const struct cli_args *args, struct cli_client *client)
-{
-    if (args->words_n < 2)
-        return cli_usage(args, "which topic, and which receipts?");
-    struct deletion d = {.topic = args->words[0], .client = client, .entries = json_array()};
-    enum cli_exit e = CLI_OK;
-    if (args->words_n == 2 && strcmp(args->words[1], "-") == 0) {
-        struct buf line = BUF_EMPTY;
-        enum err read = ERR_OK;
-        while (e == CLI_OK && (read = cli_input_line(&line)) == ERR_OK)
-            if (line.n > 0)
-                e = deletion_add(&d, json_stringn(line.at, line.n));
-        if (read == ERR_IO || read == ERR_TOO_BIG) {
-            cli_say("cannot read the receipts from stdin");
-            d.failed++;
-        }
-        buf_fini(&line);
-    } else {
-        for (int i = 1; i < args->words_n && e == CLI_OK; i++)
-            e = deletion_add(&d, json_string(args->words[i]));
-    }
-    return deletion_end(&d, e);
-}
-
-static json_t *receive_request(const struct cli_args *args, int64_t number, int64_t wait_s)
+json_t *cli_receive_request(const char *topic, int64_t number, int64_t wait_s, int64_t visibility_s)
 {
     json_t *request = json_pack(
-        "{s:s, s:I, s:[s], s:[s]}", "QueueUrl", args->words[0], "MaxNumberOfMessages",
-        (json_int_t)number, "MessageSystemAttributeNames", "All", "MessageAttributeNames", "All");
+        "{s:s, s:I, s:[s], s:[s]}", "QueueUrl", topic, "MaxNumberOfMessages", (json_int_t)number,
+        "MessageSystemAttributeNames", "All", "MessageAttributeNames", "All");
     if (request != NULL && wait_s >= 0)
         json_object_set_new(request, "WaitTimeSeconds", json_integer(wait_s));
-    if (request != NULL && args->visibility_s >= 0)
-        json_object_set_new(request, "VisibilityTimeout", json_integer(args->visibility_s));
+    if (request != NULL && visibility_s >= 0)
+        json_object_set_new(request, "VisibilityTimeout", json_integer(visibility_s));
     return request;
 }
 
@@ -135,46 +46,81 @@ static enum cli_exit messages_delete(const struct cli_args *args, struct cli_cli
     size_t i;
     json_t *message;
     enum cli_exit e = CLI_OK;
-    struct deletion d = {.topic = args->words[0], .client = client, .entries = json_array()};
+    struct cli_deletion d;
+    cli_deletion_begin(&d, args->words[0], client);
     json_array_foreach(messages, i, message) if (e == CLI_OK) e =
-        deletion_add(&d, json_incref(json_object_get(message, "ReceiptHandle")));
-    return deletion_end(&d, e);
+        cli_deletion_add(&d, json_incref(json_object_get(message, "ReceiptHandle")));
+    return cli_deletion_end(&d, e);
 }
 
-/* One request: receives, prints, and only then deletes. Adds to *received. */
+/* One request: receives, prints, and only then deletes. *n is how many there were. */
 static enum cli_exit receive_some(const struct cli_args *args, struct cli_client *client,
-                                  int64_t *received, bool *empty)
+                                  int64_t most, int64_t wait_s, int64_t *n)
 {
     json_t *reply;
-    int64_t left = args->number - *received;
-    /* Only a first message is worth waiting for. */
-    int64_t wait_s = *received > 0 ? 0 : args->wait_s;
-    json_t *request = receive_request(args, left < BATCH_MAX ? left : BATCH_MAX, wait_s);
-    enum cli_exit e =
-        cli_client_call(client, "ReceiveMessage", request, wait_s >= 0 ? wait_s : 20, &reply);
+    json_t *request = cli_receive_request(args->words[0], most < BATCH_MAX ? most : BATCH_MAX,
+                                          wait_s, args->visibility_s);
+    *n = 0;
+    enum cli_exit e = cli_client_call(client, "ReceiveMessage", request,
+                                      wait_s >= 0 ? wait_s : WAIT_S_MAX, &reply);
     if (e != CLI_OK)
         return e;
     json_t *messages = json_object_get(reply, "Messages");
-    size_t n = json_array_size(messages);
-    *empty = n == 0;
-    *received += (int64_t)n;
-    if (n > 0 && !messages_print(args, messages))
+    *n = (int64_t)json_array_size(messages);
+    if (*n > 0 && !messages_print(args, messages))
         e = CLI_FAILURE; /* they come back when their leases end */
-    else if (n > 0 && args->remove)
+    else if (*n > 0 && args->remove)
         e = messages_delete(args, client, messages);
     json_decref(reply);
     return e;
 }
 
+/* Goes on until a signal, or until nobody reads stdout any more. Once it has been reached, a broker
+ * that is away is waited for. */
+static enum cli_exit follow(const struct cli_args *args, struct cli_client *client)
+{
+    sigset_t before;
+    int signals = cli_signals_open(&before), pause_ms = 0;
+    int64_t n, wait_s = args->wait_s >= 0 ? args->wait_s : WAIT_S_MAX;
+    bool reached = false;
+    /* POLLERR, which is always told, shows on a pipe that has lost its reader. */
+    struct pollfd watched[] = {{.fd = signals, .events = POLLIN}, {.fd = STDOUT_FILENO}};
+    enum cli_exit e = CLI_OK;
+    CHECK(signals >= 0);
+    cli_client_watch(client, watched, 2);
+    while (!cli_client_stopped(client)) {
+        e = receive_some(args, client, args->number > 0 ? args->number : 1, wait_s, &n);
+        if (cli_client_stopped(client) && e == CLI_EMPTY)
+            break;
+        reached = reached || e == CLI_OK;
+        if (e != CLI_OK && !(e == CLI_UNAVAILABLE && reached))
+            break;
+        pause_ms = e == CLI_OK ? 0 : pause_ms == 0 ? 100 : pause_ms * 2;
+        if (pause_ms > PAUSE_MS_MAX)
+            pause_ms = PAUSE_MS_MAX;
+        if (e == CLI_OK && n == 0 && wait_s == 0)
+            cli_client_pause(client, 1000); /* --wait 0 shall not become a flood of requests */
+        else if (pause_ms > 0)
+            cli_client_pause(client, pause_ms);
+    }
+    cli_client_watch(client, NULL, 0);
+    close(signals);
+    return e == CLI_EMPTY ? CLI_OK : e;
+}
+
 enum cli_exit cli_run_receive(const struct cli_args *args, struct cli_client *client)
 {
-    int64_t received = 0;
-    bool empty = false;
+    int64_t received = 0, n = 1, most = args->number > 0 ? args->number : 1;
     enum cli_exit e = CLI_OK;
     if (args->words_n != 1)
         return cli_usage(args, args->words_n == 0 ? "which topic?" : "one topic only");
-    while (e == CLI_OK && received < args->number && !empty)
-        e = receive_some(args, client, &received, &empty);
+    if (args->follow)
+        return follow(args, client);
+    while (e == CLI_OK && received < most && n > 0) {
+        /* Only a first message is worth waiting for. */
+        e = receive_some(args, client, most - received, received > 0 ? 0 : args->wait_s, &n);
+        received += n;
+    }
     if (e != CLI_OK)
         return e;
     if (received == 0) {

@@ -15,10 +15,10 @@ static json_t *attributes_of(const struct cli_args *args, size_t *bytes)
 {
     json_t *all = json_object();
     *bytes = 0;
-    for (size_t i = 0; i < args->attributes_n; i++) {
+    for (size_t i = 0; i < args->attributes.n; i++) {
         struct cli_pair pair;
         char name[257] = "", type[257] = "String";
-        CHECK(cli_pair_read(args->attributes[i], &pair)); /* the parser has read it before */
+        CHECK(cli_pair_read(args->attributes.at[i], &pair)); /* the parser has read it before */
         (void)snprintf(name, sizeof name, "%.*s", (int)pair.name.n, (const char *)pair.name.at);
         if (pair.type.n > 0)
             (void)snprintf(type, sizeof type, "%.*s", (int)pair.type.n, (const char *)pair.type.at);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool cli_number_read(const char *text, int64_t min, int64_t max, int64_t *out)
@@ -119,4 +120,60 @@ void cli_shell_quote(struct buf *out, struct bytes text)
             buf_put(out, &at[i], 1);
     }
     buf_put_text(out, "'");
+}
+
+void cli_url_quote(struct buf *out, struct bytes text)
+{
+    const unsigned char *at = text.at;
+    for (size_t i = 0; i < text.n; i++) {
+        bool plain = (at[i] >= '0' && at[i] <= '9') || ((at[i] | 32) >= 'a' && (at[i] | 32) <= 'z');
+        if (plain || (at[i] != 0 && strchr("-_.~", at[i]) != NULL))
+            buf_put_u8(out, at[i]);
+        else
+            buf_put_format(out, "%%%02X", at[i]);
+    }
+}
+
+/* Bytes of the character at `at`, by its first byte; 1 for what is no UTF-8. */
+static size_t character_bytes(const unsigned char *at, size_t left)
+{
+    size_t n = at[0] < 0xc2 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 1;
+    if (n > left)
+        return 1;
+    for (size_t i = 1; i < n; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 1;
+    return n;
+}
+
+size_t cli_line_quote(struct buf *out, struct bytes text, size_t most)
+{
+    const unsigned char *at = text.at;
+    size_t put = 0;
+    for (size_t i = 0, n; i < text.n; i += n) {
+        char shown[8];
+        n = character_bytes(at + i, text.n - i);
+        /* U+0080 to U+009F command a terminal as well as those below the blank do. */
+        bool control =
+            n == 1 ? at[i] < 0x20 || at[i] >= 0x7f : n == 2 && at[i] == 0xc2 && at[i + 1] < 0xa0;
+        unsigned value = n == 2 ? at[i + 1] : at[i];
+        if (at[i] == '\n' || at[i] == '\t' || at[i] == '\r' || at[i] == '\\')
+            (void)snprintf(shown, sizeof shown, "\\%c",
+                           at[i] == '\n'   ? 'n'
+                           : at[i] == '\t' ? 't'
+                           : at[i] == '\r' ? 'r'
+                                           : '\\');
+        else if (control)
+            (void)snprintf(shown, sizeof shown, "\\x%02x", value);
+        else
+            (void)snprintf(shown, sizeof shown, "%.*s", (int)n, (const char *)at + i);
+        size_t wide = control || at[i] == '\\' ? strlen(shown) : 1;
+        if (put + wide > most || (put + wide == most && i + n < text.n)) {
+            buf_put_text(out, "…");
+            return put + 1;
+        }
+        buf_put_text(out, shown);
+        put += wide;
+    }
+    return put;
 }

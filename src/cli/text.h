@@ -32,5 +32,12 @@ const char *cli_word_nearest(const char *word, const char *const *words, size_t 
 
 /* Appends text in single quotes, for a POSIX shell. */
 void cli_shell_quote(struct buf *out, struct bytes text);
+/* Appends text as one segment of a URL's path, or one value of its query. */
+void cli_url_quote(struct buf *out, struct bytes text);
+
+/* Appends text as one line for people: control characters become \n, \t, \r or \xNN, so that no
+ * message can command the terminal; a backslash is doubled. At most `most` characters, of which the
+ * last is an ellipsis when there were more. Gives how many characters were put. */
+size_t cli_line_quote(struct buf *out, struct bytes text, size_t most);
 
 #endif

@@ -1,77 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-/* leaselog topics: list, create, delete, show. */
+/* leaselog topics: list, show, create, set, rm. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/run.h"
+#include "cli/table.h"
 #include "cli/text.h"
 
 /* ---- list ---- */
 
-static const struct {
-    const char *member, *title;
-} counters[] = {{"visible", "VISIBLE"}, {"in_flight", "IN FLIGHT"}, {"delayed", "DELAYED"}};
-enum { COUNTERS_N = sizeof counters / sizeof counters[0] };
-
-/* A topic is an object with a name, or its bare name. */
-static const char *name_of(const json_t *topic)
-{
-    const char *name = json_string_value(topic);
-    return name ?: json_string_value(json_object_get(topic, "name")) ?: "";
-}
-
-static void table_print(const json_t *topics)
-{
-    size_t i;
-    json_t *topic;
-    int width = 4;
-    json_array_foreach(topics, i, topic) if ((int)strlen(name_of(topic)) > width) width =
-        (int)strlen(name_of(topic));
-    printf("%-*s", width, "NAME");
-    for (int k = 0; k < COUNTERS_N; k++)
-        printf("  %12s", counters[k].title);
-    putchar('\n');
-    json_array_foreach(topics, i, topic)
-    {
-        printf("%-*s", width, name_of(topic));
-        for (int k = 0; k < COUNTERS_N; k++) {
-            const json_t *count = json_object_get(topic, counters[k].member);
-            if (json_is_integer(count))
-                printf("  %12lld", (long long)json_integer_value(count));
-            else
-                printf("  %12s", "-"); /* a broker that does not count this */
-        }
-        putchar('\n');
-    }
-}
-
 static enum cli_exit topics_list(const struct cli_args *args, struct cli_client *client)
 {
-    struct buf body = BUF_EMPTY;
-    long status = 0;
-    enum cli_exit e = cli_client_get(client, "/v1/topics", &body, &status);
-    if (e == CLI_OK && (status < 200 || status >= 300))
-        e = cli_client_fault(status, buf_bytes(&body));
-    if (e == CLI_OK) {
-        json_t *root = json_loadb(body.n == 0 ? "" : body.at, body.n, 0, NULL);
-        json_t *topics = json_object_get(root, "topics");
-        if (!json_is_array(topics)) {
-            cli_say("the answer to /v1/topics is not a list of topics");
-            e = CLI_FAILURE;
-        } else if (args->json) {
-            cli_print_json(json_incref(root));
-        } else if (json_array_size(topics) > 0) {
-            table_print(topics);
-        } else {
-            cli_hint(args, "no topics yet; make one: leaselog topics create NAME");
-        }
-        json_decref(root);
-    }
-    buf_fini(&body);
-    return e == CLI_OK && !cli_print_done() ? CLI_FAILURE : e;
+    static const struct cli_column columns[] = {{"NAME", "name", false},
+                                                {"VISIBLE", "visible", true},
+                                                {"IN FLIGHT", "in_flight", true},
+                                                {"DELAYED", "delayed", true}};
+    struct buf path = BUF_EMPTY;
+    json_t *topics;
+    buf_put_text(&path, "/v1/topics");
+    enum cli_exit e = cli_pages_get(client, &path, "topics", INT64_MAX, &topics);
+    buf_fini(&path);
+    if (e != CLI_OK)
+        return e;
+    if (args->json)
+        cli_print_json(json_pack("{s:O}", "topics", topics));
+    else if (json_array_size(topics) > 0)
+        cli_table_print(columns, sizeof columns / sizeof columns[0], "stats", topics);
+    else
+        cli_hint(args, "no topics yet; make one: leaselog topics create NAME");
+    json_decref(topics);
+    return cli_print_done() ? CLI_OK : CLI_FAILURE;
 }
 
 /* ---- one topic ---- */
+
+static void settings_put(const struct cli_args *args, json_t *attributes)
+{
+    for (size_t i = 0; i < args->settings.n; i++) {
+        struct cli_pair pair;
+        char setting[129];
+        CHECK(cli_pair_read(args->settings.at[i], &pair)); /* the parser has read it before */
+        (void)snprintf(setting, sizeof setting, "%.*s", (int)pair.name.n,
+                       (const char *)pair.name.at);
+        json_object_set_new(attributes, setting, json_string(pair.value));
+    }
+}
 
 static enum cli_exit topics_create(const struct cli_args *args, struct cli_client *client)
 {
@@ -81,14 +54,7 @@ static enum cli_exit topics_create(const struct cli_args *args, struct cli_clien
     /* A name that ends so is refused without the attribute, so it can only be meant. */
     if (name_n > 5 && strcmp(name + name_n - 5, ".fifo") == 0)
         json_object_set_new(attributes, "FifoQueue", json_string("true"));
-    for (size_t i = 0; i < args->settings_n; i++) {
-        struct cli_pair pair;
-        char setting[129];
-        CHECK(cli_pair_read(args->settings[i], &pair)); /* the parser has read it before */
-        (void)snprintf(setting, sizeof setting, "%.*s", (int)pair.name.n,
-                       (const char *)pair.name.at);
-        json_object_set_new(attributes, setting, json_string(pair.value));
-    }
+    settings_put(args, attributes);
     json_t *request = json_pack("{s:s, s:o}", "QueueName", name, "Attributes", attributes);
     enum cli_exit e = cli_client_call(client, "CreateQueue", request, 0, &reply);
     if (e != CLI_OK)
@@ -100,6 +66,19 @@ static enum cli_exit topics_create(const struct cli_args *args, struct cli_clien
     cli_hint(args, "%s is there; send to it: leaselog send %s 'hello'", name, name);
     json_decref(reply);
     return cli_print_done() ? CLI_OK : CLI_FAILURE;
+}
+
+static enum cli_exit topics_set(const struct cli_args *args, struct cli_client *client)
+{
+    json_t *reply, *attributes = json_object();
+    settings_put(args, attributes);
+    json_t *request = json_pack("{s:s, s:o}", "QueueUrl", args->words[1], "Attributes", attributes);
+    enum cli_exit e = cli_client_call(client, "SetQueueAttributes", request, 0, &reply);
+    if (e != CLI_OK)
+        return e;
+    cli_hint(args, "%s is changed; see: leaselog topics show %s", args->words[1], args->words[1]);
+    json_decref(reply);
+    return CLI_OK;
 }
 
 static enum cli_exit topics_delete(const struct cli_args *args, struct cli_client *client)
@@ -133,26 +112,46 @@ static enum cli_exit topics_show(const struct cli_args *args, struct cli_client 
     return cli_print_done() ? CLI_OK : CLI_FAILURE;
 }
 
+static const struct verb {
+    const char *word;
+    enum cli_exit (*run)(const struct cli_args *args, struct cli_client *client);
+    bool named;   /* takes a topic's name */
+    bool options; /* takes --option */
+} verbs[] = {
+    {"list", topics_list, false, false},   {"show", topics_show, true, false},
+    {"create", topics_create, true, true}, {"set", topics_set, true, true},
+    {"rm", topics_delete, true, false},    {"delete", topics_delete, true, false},
+};
+enum { VERBS_N = sizeof verbs / sizeof verbs[0] };
+
+static enum cli_exit verb_unknown(const struct cli_args *args)
+{
+    const char *words[VERBS_N];
+    char what[160];
+    for (size_t i = 0; i < VERBS_N; i++)
+        words[i] = verbs[i].word;
+    const char *near = cli_word_nearest(args->words[0], words, VERBS_N);
+    (void)snprintf(what, sizeof what, "there is no 'topics %.40s'%s%s%s", args->words[0],
+                   near != NULL ? "; did you mean 'topics " : "", near ?: "",
+                   near != NULL ? "'?" : "");
+    return cli_usage(args, what);
+}
+
 enum cli_exit cli_run_topics(const struct cli_args *args, struct cli_client *client)
 {
-    static const char *const verbs[] = {"list", "create", "delete", "show"};
-    static enum cli_exit (*const run[])(const struct cli_args *, struct cli_client *) = {
-        topics_list, topics_create, topics_delete, topics_show};
     const char *word = args->words_n > 0 ? args->words[0] : "list";
     size_t i = 0;
-    while (i < 4 && strcmp(word, verbs[i]) != 0)
+    while (i < VERBS_N && strcmp(word, verbs[i].word) != 0)
         i++;
-    if (i == 4) {
-        const char *near = cli_word_nearest(word, verbs, 4);
-        char what[160];
-        (void)snprintf(what, sizeof what, "there is no 'topics %.40s'%s%s%s", word,
-                       near != NULL ? "; did you mean 'topics " : "", near ?: "",
-                       near != NULL ? "'?" : "");
-        return cli_usage(args, what);
-    }
-    if (i == 0 ? args->words_n > 1 : args->words_n != 2)
-        return cli_usage(args, i == 0 ? "list takes no name" : "which topic? One name is needed");
-    if (args->settings_n > 0 && i != 1)
-        return cli_usage(args, "--option belongs to topics create");
-    return run[i](args, client);
+    if (i == VERBS_N)
+        return verb_unknown(args);
+    if (!verbs[i].named && args->words_n > 1)
+        return cli_usage(args, "list takes no name");
+    if (verbs[i].named && args->words_n != 2)
+        return cli_usage(args, "which topic? One name is needed");
+    if (args->settings.n > 0 && !verbs[i].options)
+        return cli_usage(args, "--option belongs to topics create and topics set");
+    if (verbs[i].run == topics_set && args->settings.n == 0)
+        return cli_usage(args, "set what? Say -o NAME=VALUE");
+    return verbs[i].run(args, client);
 }

@@ -28,7 +28,16 @@
 struct http_server;
 struct http_request;
 
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_OTHER };
+enum http_method {
+    HTTP_GET,
+    HTTP_HEAD,
+    HTTP_POST,
+    HTTP_PUT,
+    HTTP_PATCH,
+    HTTP_DELETE,
+    HTTP_OPTIONS,
+    HTTP_OTHER
+};
 
 typedef void http_handler(void *self, struct http_request *r);
 
@@ -89,6 +98,19 @@ struct bytes http_path(const struct http_request *r);  /* raw, percent-coding ke
 struct bytes http_query(const struct http_request *r); /* raw, without '?'; n = 0: none */
 /* The header's value (name in any case), or n = 0 and at = NULL. */
 struct bytes http_header(const struct http_request *r, const char *name);
+/* Each header whose name begins with `prefix` (in any case), in the order in which they came: the
+ * name as it was sent, the value without white space around it. Both are lent until the request is
+ * finished. */
+void http_headers_each(const struct http_request *r, const char *prefix,
+                       void (*each)(void *arg, struct bytes name, struct bytes value), void *arg);
+/* The peer's address without its port, as text: "192.0.2.1", "2001:db8::1". IPv4 that came through
+ * an IPv6 socket is shown as IPv4. "" when it is not known any more. */
+enum { HTTP_ADDRESS_TEXT_MAX = 45 };
+void http_peer_address(const struct http_request *r, char out[HTTP_ADDRESS_TEXT_MAX + 1]);
+/* The same of our own end of the connection, which is where the peer has reached us; and its port.
+ */
+void http_own_address(const struct http_request *r, char out[HTTP_ADDRESS_TEXT_MAX + 1],
+                      uint16_t *port);
 struct bytes http_body(const struct http_request *r);
 struct arena *http_arena(struct http_request *r);
 const char *http_request_id(struct http_request *r); /* a UUID as text */

@@ -15,8 +15,8 @@ static const struct {
     const char *name;
     enum http_method method;
 } methods[] = {
-    {"GET", HTTP_GET}, {"HEAD", HTTP_HEAD},   {"POST", HTTP_POST},
-    {"PUT", HTTP_PUT}, {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE},
+    {"GET", HTTP_GET},     {"HEAD", HTTP_HEAD},     {"POST", HTTP_POST},       {"PUT", HTTP_PUT},
+    {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE}, {"OPTIONS", HTTP_OPTIONS},
 };
 enum { METHODS_N = sizeof methods / sizeof methods[0] };
 

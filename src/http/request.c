@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -143,17 +147,81 @@ struct bytes http_query(const struct http_request *r)
     return r->query;
 }
 
+static struct bytes value_trimmed(const char *value)
+{
+    size_t n = strlen(value);
+    while (n > 0 && (value[n - 1] == ' ' || value[n - 1] == '\t'))
+        n--; /* leading white space is gone already */
+    return (struct bytes){value, n};
+}
+
 struct bytes http_header(const struct http_request *r, const char *name)
 {
     const char *value = NULL;
     if (r->conn != NULL)
         value = MHD_lookup_connection_value(r->conn->mhd, MHD_HEADER_KIND, name);
-    if (value == NULL)
-        return BYTES_NONE;
-    size_t n = strlen(value);
-    while (n > 0 && (value[n - 1] == ' ' || value[n - 1] == '\t'))
-        n--; /* leading white space is gone already */
-    return (struct bytes){value, n};
+    return value == NULL ? BYTES_NONE : value_trimmed(value);
+}
+
+struct header_search {
+    const char *prefix;
+    size_t prefix_n;
+    void (*each)(void *arg, struct bytes name, struct bytes value);
+    void *arg;
+};
+
+static enum MHD_Result header_visit(void *arg, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    const struct header_search *s = arg;
+    (void)kind;
+    if (strncasecmp(name, s->prefix, s->prefix_n) == 0)
+        s->each(s->arg, bytes_of_text(name), value_trimmed(value));
+    return MHD_YES;
+}
+
+void http_headers_each(const struct http_request *r, const char *prefix,
+                       void (*each)(void *arg, struct bytes name, struct bytes value), void *arg)
+{
+    struct header_search s = {prefix, strlen(prefix), each, arg};
+    if (r->conn != NULL)
+        MHD_get_connection_values(r->conn->mhd, MHD_HEADER_KIND, header_visit, &s);
+}
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static void address_show(const union address *a, char out[HTTP_ADDRESS_TEXT_MAX + 1])
+{
+    if (a->any.sa_family == AF_INET)
+        inet_ntop(AF_INET, &a->v4.sin_addr, out, HTTP_ADDRESS_TEXT_MAX + 1);
+    else if (a->any.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr))
+        inet_ntop(AF_INET, &a->v6.sin6_addr.s6_addr[12], out, HTTP_ADDRESS_TEXT_MAX + 1);
+    else if (a->any.sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &a->v6.sin6_addr, out, HTTP_ADDRESS_TEXT_MAX + 1);
+}
+
+void http_peer_address(const struct http_request *r, char out[HTTP_ADDRESS_TEXT_MAX + 1])
+{
+    union address peer;
+    socklen_t n = sizeof peer;
+    out[0] = '\0';
+    if (r->conn != NULL && getpeername(r->conn->fd, &peer.any, &n) == 0)
+        address_show(&peer, out);
+}
+
+void http_own_address(const struct http_request *r, char out[HTTP_ADDRESS_TEXT_MAX + 1],
+                      uint16_t *port)
+{
+    union address own;
+    socklen_t n = sizeof own;
+    out[0] = '\0';
+    *port = r->loop->server->port;
+    if (r->conn != NULL && getsockname(r->conn->fd, &own.any, &n) == 0)
+        address_show(&own, out);
 }
 
 struct bytes http_body(const struct http_request *r)

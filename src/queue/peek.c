@@ -12,6 +12,7 @@ enum {
     READ_BYTES_MAX = 16 << 20, /* of bodies that one peek reads, shown or not */
     READ_AHEAD_UPWARD = 64 << 10,
     READ_AHEAD_SINGLE = 4096,
+    WALKED_FOR_ONE = 64, /* numbers walked over cost as much as one message looked at */
 };
 
 _Static_assert((int)QUEUE_READY == (int)PARTITION_READY, "states");
@@ -122,9 +123,11 @@ static enum err peek_partition(struct peeking *k, struct queue_partition *p,
         struct partition_view view = partition_view_locked(p, k->config);
         size_t n = partition_look_on(p->state, &view, l, looks, LOOKS_AT_A_TIME);
         lock_give(&p->lk);
-        k->scanned++; /* walking over entries is not free either */
         e = take_looks(k, p, l, &view, looks, n);
-        k->stopped = k->stopped || is_full(k);
+        if (n == 0) { /* walking over what cannot match is not free either */
+            k->scanned += PARTITION_LOOK_WALK_MAX / WALKED_FOR_ONE;
+            k->stopped = is_full(k);
+        }
     }
     return e;
 }
@@ -190,7 +193,7 @@ static enum err look_one(struct queue_partition *p, uint32_t gid, uint64_t numbe
     *view = partition_view_locked(p, queue_topic_config(p->topic));
     enum err e = partition_look_one(p->state, view, gid, number, look);
     lock_give(&p->lk);
-    return e == ERR_OK && number >= view->committed_number ? ERR_NOT_FOUND : e;
+    return e;
 }
 
 enum err queue_message_look(struct queue_topic *t, struct bytes group, uint32_t partition,

@@ -178,7 +178,7 @@ struct queue_sent {
 };
 
 /* n <= QUEUE_SEND_MAX messages, in order; errs[i] is each one's fate (ERR_OK also for duplicates,
- * ERR_FULL: the table of dedup ids is, ERR_BUSY …). Those of a standard topic that have no dedup id
+ * ERR_FULL: the table of dedup ids is, ERR_BUSY). Those of a standard topic that have no dedup id
  * go to one partition, so order is kept among them as among those of one message group. The
  * messages are borrowed until it returns. */
 void queue_send(struct queue_topic *t, const struct queue_message *messages, size_t n,

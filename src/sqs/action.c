@@ -88,7 +88,7 @@ bool sqs_action_find(struct bytes name, const struct sqs_action **out, struct sq
                                  "The action %.*s is not supported by this release.",
                                  SQS_SHOW(name));
     if (name.n > 80 || !utf8_valid(name)) /* a header's bytes have not been checked yet */
-        name = BYTES_OF("named by X-Amz-Target");
+        name = BYTES_OF("asked for");
     return sqs_fault_set(f, SQS_FAULT_UNKNOWN_OPERATION,
                          "The action %.*s is not valid for this endpoint.", SQS_SHOW(name));
 }
@@ -109,11 +109,14 @@ static bool is_there(const void *holder, const struct sqs_param *p, bool filled)
     }
     case SQS_KIND_INTEGER:
         return ((const struct sqs_integer *)field)->given;
-    case SQS_KIND_PAIRS:
-        return ((const struct sqs_pairs *)field)->given;
+    case SQS_KIND_PAIRS: {
+        const struct sqs_pairs *pairs = field;
+        return filled ? pairs->n > 0 : pairs->given;
+    }
+    case SQS_KIND_TEXTS:
+        return ((const struct sqs_texts *)field)->n > 0;
     case SQS_KIND_ENTRIES:
         return ((const struct sqs_entries *)field)->given;
-    case SQS_KIND_TEXTS:
     case SQS_KIND_ATTRIBUTES:
         break; /* no action requires one */
     }

@@ -1,36 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Answers in the form of AWS JSON 1.0. */
+/* The last step of a call: results and faults in the form of its protocol. */
 #include "base/check.h"
 #include "sqs/call.h"
+#include "sqs/protocol.h"
 
-#define JSON_TYPE "application/x-amz-json-1.0"
+static const char *const content_types[] = {
+    [SQS_PROTOCOL_JSON] = "application/x-amz-json-1.0",
+    [SQS_PROTOCOL_QUERY] = "text/xml",
+};
 
-void sqs_reply_json(struct sqs_call *c, struct buf *body)
+static void reply_ok(struct sqs_call *c, struct buf *body)
 {
     const struct http_answer_header headers[] = {
         {"x-amzn-RequestId", http_request_id(c->http)},
-        {"Content-Type", JSON_TYPE},
+        {"Content-Type", content_types[c->protocol]},
     };
     http_reply(c->http, 200, headers, 2, body);
 }
 
-void sqs_reply_empty(struct sqs_call *c)
+struct sqs_out sqs_reply_begin(const struct sqs_call *c, struct buf *body)
 {
-    struct buf none = BUF_EMPTY;
-    sqs_reply_json(c, &none);
+    return sqs_out_begin(body, c->protocol, c->action->name.at);
 }
 
-static void reply_fault(struct http_request *r, int status, const struct sqs_fault_row *row,
-                        struct bytes text)
+void sqs_reply_send(struct sqs_call *c, struct sqs_out *out)
 {
-    const struct http_answer_header headers[] = {
-        {"x-amzn-RequestId", http_request_id(r)},
-        {"Content-Type", JSON_TYPE},
-        {"x-amzn-query-error", row->query_error},
-        {"Retry-After", "1"},
-    };
+    sqs_out_end(out, http_request_id(c->http));
+    reply_ok(c, out->to);
+}
+
+void sqs_reply_empty(struct sqs_call *c)
+{
     struct buf body = BUF_EMPTY;
-    struct json_writer w = json_writer_to(&body);
+    sqs_out_void(&body, c->protocol, c->action->name.at, http_request_id(c->http));
+    reply_ok(c, &body);
+}
+
+static void put_fault_json(struct buf *body, const struct sqs_fault_row *row, struct bytes text)
+{
+    struct json_writer w = json_writer_to(body);
     json_begin_object(&w);
     json_put_key(&w, "__type");
     json_put_text(&w, row->type);
@@ -38,14 +46,45 @@ static void reply_fault(struct http_request *r, int status, const struct sqs_fau
     json_put_string(&w, text);
     json_end_object(&w);
     json_writer_done(&w);
-    http_reply(r, status, headers, status == 503 ? 4 : 3, &body);
+}
+
+static void reply_fault(struct http_request *r, enum sqs_protocol protocol, int status,
+                        const struct sqs_fault_row *row, struct bytes text)
+{
+    struct buf body = BUF_EMPTY;
+    struct http_answer_header headers[4] = {
+        {"x-amzn-RequestId", http_request_id(r)},
+        {"Content-Type", content_types[protocol]},
+    };
+    size_t n = 2;
+    if (protocol == SQS_PROTOCOL_JSON) {
+        headers[n++] = (struct http_answer_header){"x-amzn-query-error", row->query_error};
+        put_fault_json(&body, row, text);
+    } else {
+        sqs_out_fault(&body, status < 500, row->code, text, http_request_id(r));
+    }
+    if (status == 503)
+        headers[n++] = (struct http_answer_header){"Retry-After", "1"};
+    http_reply(r, status, headers, n, &body);
     buf_fini(&body);
 }
 
 void sqs_reply_fault(struct sqs_call *c)
 {
     const struct sqs_fault_row *row = sqs_fault_row(c->fault.code);
-    reply_fault(c->http, row->status, row, c->fault.text);
+    struct bytes text = c->fault.text;
+    /* AWS has a text for each protocol here, and programs have been seen to compare it. */
+    if (c->protocol == SQS_PROTOCOL_QUERY && c->fault.code == SQS_FAULT_QUEUE_DOES_NOT_EXIST)
+        text = BYTES_OF("The specified queue does not exist for this wsdl version.");
+    reply_fault(c->http, c->protocol, c->status != 0 ? c->status : row->status, row, text);
+}
+
+void sqs_reply_fault_or_empty(struct sqs_call *c)
+{
+    if (c->fault.code != SQS_FAULT_NONE)
+        sqs_reply_fault(c);
+    else
+        sqs_reply_empty(c);
 }
 
 void sqs_reply_err(struct sqs_call *c, enum err e)
@@ -64,66 +103,22 @@ void sqs_refuse(void *self, struct http_request *r, int status, const char *text
         code = SQS_FAULT_INTERNAL_FAILURE;
     else if (status == 404 || status == 405)
         code = SQS_FAULT_UNKNOWN_OPERATION;
-    reply_fault(r, status, sqs_fault_row(code), bytes_of_text(text));
+    reply_fault(r, sqs_protocol_of(r), status, sqs_fault_row(code), bytes_of_text(text));
 }
 
-/* Whatever a client calls us is what it can reach, as long as it is a host and a port. */
-static bool host_valid(struct bytes host)
+void sqs_put_failed(struct sqs_out *out, const struct sqs_failed *failed, size_t n)
 {
-    const char *at = host.at;
-    for (size_t i = 0; i < host.n; i++) {
-        bool letter = (at[i] >= 'a' && at[i] <= 'z') || (at[i] >= 'A' && at[i] <= 'Z') ||
-                      (at[i] >= '0' && at[i] <= '9');
-        if (!letter && (at[i] == 0 || strchr(".:-_[]", at[i]) == NULL))
-            return false;
-    }
-    return host.n > 0 && host.n <= 255;
-}
-
-void sqs_put_queue_url(struct sqs_call *c, struct json_writer *w, struct bytes name)
-{
-    struct buf url = BUF_EMPTY;
-    if (c->front->public_url != NULL) {
-        struct bytes base = bytes_of_text(c->front->public_url);
-        while (base.n > 0 && ((const char *)base.at)[base.n - 1] == '/')
-            base.n--;
-        buf_put_bytes(&url, base);
-    } else {
-        struct bytes host = http_header(c->http, "Host");
-        buf_put_text(&url, "http://");
-        buf_put_bytes(&url, host_valid(host) ? host : BYTES_OF("localhost"));
-    }
-    buf_put_text(&url, "/");
-    buf_put_bytes(&url, c->place.account);
-    buf_put_text(&url, "/");
-    buf_put_bytes(&url, name);
-    json_put_string(w, buf_bytes(&url));
-    buf_fini(&url);
-}
-
-void sqs_put_failed(struct json_writer *w, const struct sqs_failed *failed, size_t n)
-{
-    bool any = false;
+    sqs_out_list_begin(out, "Failed", "BatchResultErrorEntry");
     for (size_t i = 0; i < n; i++) {
         if (failed[i].code == SQS_FAULT_NONE)
             continue;
-        if (!any) {
-            json_put_key(w, "Failed");
-            json_begin_array(w);
-            any = true;
-        }
         const struct sqs_fault_row *row = sqs_fault_row(failed[i].code);
-        json_begin_object(w);
-        json_put_key(w, "Code");
-        json_put_text(w, row->code);
-        json_put_key(w, "Id");
-        json_put_string(w, failed[i].id);
-        json_put_key(w, "Message");
-        json_put_string(w, failed[i].text);
-        json_put_key(w, "SenderFault");
-        json_put_bool(w, row->status < 500);
-        json_end_object(w);
+        sqs_out_item_begin(out);
+        sqs_out_text(out, "Id", failed[i].id);
+        sqs_out_text(out, "Code", bytes_of_text(row->code));
+        sqs_out_text(out, "Message", failed[i].text);
+        sqs_out_bool(out, "SenderFault", row->status < 500);
+        sqs_out_item_end(out);
     }
-    if (any)
-        json_end_array(w);
+    sqs_out_list_end(out);
 }

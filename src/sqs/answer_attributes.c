@@ -28,27 +28,19 @@ static bool choose(struct sqs_call *c, bool wanted[SQS_ATTRIBUTES_N])
     return true;
 }
 
-static void put_attributes(struct sqs_call *c, struct json_writer *w,
+static void put_attributes(struct sqs_call *c, struct sqs_out *out,
                            const bool wanted[SQS_ATTRIBUTES_N],
                            const struct queue_counters *counters)
 {
     struct buf value = BUF_EMPTY;
-    bool any = false;
+    sqs_out_map_begin(out, "Attributes", "Attribute", "Name");
     for (unsigned i = 0; i < SQS_ATTRIBUTES_N; i++) {
         enum sqs_attribute_id id = (enum sqs_attribute_id)i;
         buf_clear(&value);
-        if (!wanted[i] || !sqs_attribute_show(id, c->config, counters, &c->place, &value))
-            continue;
-        if (!any) {
-            json_put_key(w, "Attributes");
-            json_begin_object(w);
-            any = true;
-        }
-        json_put_key(w, sqs_attribute_name(id));
-        json_put_string(w, buf_bytes(&value));
+        if (wanted[i] && sqs_attribute_show(id, c->config, counters, &c->place, &value))
+            sqs_out_map_put(out, bytes_of_text(sqs_attribute_name(id)), buf_bytes(&value));
     }
-    if (any)
-        json_end_object(w);
+    sqs_out_map_end(out);
     buf_fini(&value);
 }
 
@@ -66,12 +58,9 @@ void sqs_answer_GetQueueAttributes(struct sqs_call *c)
         return;
     }
     struct buf body = BUF_EMPTY;
-    struct json_writer w = json_writer_to(&body);
-    json_begin_object(&w);
-    put_attributes(c, &w, wanted, &counters);
-    json_end_object(&w);
-    json_writer_done(&w);
-    sqs_reply_json(c, &body);
+    struct sqs_out out = sqs_reply_begin(c, &body);
+    put_attributes(c, &out, wanted, &counters);
+    sqs_reply_send(c, &out);
 }
 
 /* ---- SetQueueAttributes ---- */
@@ -112,14 +101,6 @@ static void set_work(struct sqs_call *c)
         (void)sqs_fault_of_err(&c->fault, e);
 }
 
-static void reply_fault_or_empty(struct sqs_call *c)
-{
-    if (c->fault.code != SQS_FAULT_NONE)
-        sqs_reply_fault(c);
-    else
-        sqs_reply_empty(c);
-}
-
 void sqs_answer_SetQueueAttributes(struct sqs_call *c)
 {
     struct sqs_settings *s = arena_zeros(c->arena, sizeof *s);
@@ -134,5 +115,5 @@ void sqs_answer_SetQueueAttributes(struct sqs_call *c)
                            &c->fault))
         sqs_reply_fault(c);
     else
-        sqs_call_run(c, set_work, reply_fault_or_empty);
+        sqs_call_run(c, set_work, sqs_reply_fault_or_empty);
 }

@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* CreateQueue, DeleteQueue, GetQueueUrl, ListQueues, PurgeQueue. */
+/* CreateQueue, DeleteQueue, GetQueueUrl, PurgeQueue. */
 #include <string.h>
 
 #include "base/check.h"
-#include "base/codec.h"
 #include "sqs/attribute.h"
 #include "sqs/call.h"
 #include "sqs/name.h"
 
-enum { LIST_MAX = 1000 };
-
 static void reply_url(struct sqs_call *c, struct bytes name)
 {
     struct buf body = BUF_EMPTY;
-    struct json_writer w = json_writer_to(&body);
-    json_begin_object(&w);
-    json_put_key(&w, "QueueUrl");
-    sqs_put_queue_url(c, &w, name);
-    json_end_object(&w);
-    json_writer_done(&w);
-    sqs_reply_json(c, &body);
+    struct sqs_out out = sqs_reply_begin(c, &body);
+    sqs_out_text(&out, "QueueUrl", sqs_queue_url(c, name));
+    sqs_reply_send(c, &out);
 }
 
 static int64_t now_ms(const struct sqs_call *c)
@@ -166,14 +159,6 @@ void sqs_answer_CreateQueue(struct sqs_call *c)
 
 /* ---- DeleteQueue ---- */
 
-static void reply_fault_or_empty(struct sqs_call *c)
-{
-    if (c->fault.code != SQS_FAULT_NONE)
-        sqs_reply_fault(c);
-    else
-        sqs_reply_empty(c);
-}
-
 static void delete_work(struct sqs_call *c)
 {
     struct bytes name = sqs_name_of_url(c->request.queue_url);
@@ -189,7 +174,7 @@ static void delete_work(struct sqs_call *c)
 
 void sqs_answer_DeleteQueue(struct sqs_call *c)
 {
-    sqs_call_run(c, delete_work, reply_fault_or_empty);
+    sqs_call_run(c, delete_work, sqs_reply_fault_or_empty);
 }
 
 /* ---- PurgeQueue ---- */
@@ -243,69 +228,4 @@ void sqs_answer_GetQueueUrl(struct sqs_call *c)
         sqs_reply_err(c, e);
     else
         reply_url(c, name);
-}
-
-/* ---- ListQueues ---- */
-
-struct list {
-    struct sqs_call *call;
-    struct json_writer *w;
-    size_t n, max;
-    char next[SQS_NAME_MAX + 1]; /* the first name that is left out; "" when none is */
-};
-
-static bool list_one(void *arg, struct queue_topic *t)
-{
-    struct list *list = arg;
-    const struct topic_config *config = queue_topic_config(t);
-    struct bytes name = bytes_of_text(config->name);
-    if (list->n == list->max) {
-        memcpy(list->next, config->name, name.n + 1);
-        return false;
-    }
-    if (list->n++ == 0) {
-        json_put_key(list->w, "QueueUrls");
-        json_begin_array(list->w);
-    }
-    sqs_put_queue_url(list->call, list->w, name);
-    return true;
-}
-
-/* The token is the next name in base64, which is why it goes with any prefix of that name. */
-static bool read_token(struct sqs_call *c, struct bytes *from)
-{
-    struct bytes token = c->request.next_token, name;
-    *from = BYTES_NONE;
-    if (token.n == 0)
-        return true;
-    if (token.n > 200 || codec_base64_decode(token, c->arena, &name) != ERR_OK ||
-        !sqs_name_valid(name, sqs_name_is_fifo(name)) || !bytes_start_with(name, c->request.prefix))
-        return sqs_fault_set(&c->fault, SQS_FAULT_INVALID_PARAMETER_VALUE,
-                             "Invalid or expired next token.");
-    *from = name;
-    return true;
-}
-
-void sqs_answer_ListQueues(struct sqs_call *c)
-{
-    const struct sqs_integer *max = &c->request.max_results;
-    struct bytes from;
-    if (!sqs_check_ranges(c->action, &c->request, &c->fault) || !read_token(c, &from)) {
-        sqs_reply_fault(c);
-        return;
-    }
-    struct buf body = BUF_EMPTY;
-    struct json_writer w = json_writer_to(&body);
-    struct list list = {.call = c, .w = &w, .max = max->given ? (size_t)max->value : LIST_MAX};
-    json_begin_object(&w);
-    queue_topics_each(c->front->queue, c->request.prefix, from, list_one, &list);
-    if (list.n > 0)
-        json_end_array(&w);
-    if (list.next[0] != 0 && max->given) {
-        json_put_key(&w, "NextToken");
-        json_put_base64(&w, bytes_of_text(list.next));
-    }
-    json_end_object(&w);
-    json_writer_done(&w);
-    sqs_reply_json(c, &body);
 }

@@ -7,6 +7,7 @@
 enum { HANDLE_MAX = 1024 };
 
 struct many {
+    const char *xml_item; /* of one that went through */
     struct sqs_failed failed[SQS_ENTRIES_MAX];
 };
 
@@ -67,19 +68,11 @@ static bool change_one(struct sqs_call *c, const struct sqs_entry *entry, struct
 
 /* ---- one ---- */
 
-static void reply_one(struct sqs_call *c)
-{
-    if (c->fault.code != SQS_FAULT_NONE)
-        sqs_reply_fault(c);
-    else
-        sqs_reply_empty(c);
-}
-
 /* A refusal read from the state waits for commit as well: what it saw may not be durable yet. */
 void sqs_answer_DeleteMessage(struct sqs_call *c)
 {
     (void)delete_one(c, &c->request.one, &c->fault);
-    sqs_call_commit(c, reply_one);
+    sqs_call_commit(c, sqs_reply_fault_or_empty);
 }
 
 void sqs_answer_ChangeMessageVisibility(struct sqs_call *c)
@@ -89,7 +82,7 @@ void sqs_answer_ChangeMessageVisibility(struct sqs_call *c)
         return;
     }
     (void)change_one(c, &c->request.one, &c->fault);
-    sqs_call_commit(c, reply_one);
+    sqs_call_commit(c, sqs_reply_fault_or_empty);
 }
 
 /* ---- many ---- */
@@ -98,36 +91,28 @@ static void reply_many(struct sqs_call *c)
 {
     const struct many *many = c->state;
     size_t n = c->request.entries.n;
-    bool any = false;
     struct buf body = BUF_EMPTY;
-    struct json_writer w = json_writer_to(&body);
-    json_begin_object(&w);
+    struct sqs_out out = sqs_reply_begin(c, &body);
+    sqs_out_list_begin(&out, "Successful", many->xml_item);
     for (size_t i = 0; i < n; i++) {
         if (many->failed[i].code != SQS_FAULT_NONE)
             continue;
-        if (!any) {
-            json_put_key(&w, "Successful");
-            json_begin_array(&w);
-            any = true;
-        }
-        json_begin_object(&w);
-        json_put_key(&w, "Id");
-        json_put_string(&w, many->failed[i].id);
-        json_end_object(&w);
+        sqs_out_item_begin(&out);
+        sqs_out_text(&out, "Id", many->failed[i].id);
+        sqs_out_item_end(&out);
     }
-    if (any)
-        json_end_array(&w);
-    sqs_put_failed(&w, many->failed, n);
-    json_end_object(&w);
-    json_writer_done(&w);
-    sqs_reply_json(c, &body);
+    sqs_out_list_end(&out);
+    sqs_put_failed(&out, many->failed, n);
+    sqs_reply_send(c, &out);
 }
 
-static void answer_many(struct sqs_call *c, bool (*one)(struct sqs_call *, const struct sqs_entry *,
-                                                        struct sqs_fault *))
+static void answer_many(struct sqs_call *c, const char *xml_item,
+                        bool (*one)(struct sqs_call *, const struct sqs_entry *,
+                                    struct sqs_fault *))
 {
     struct many *many = arena_zeros(c->arena, sizeof *many);
     c->state = many;
+    many->xml_item = xml_item;
     if (!sqs_check_batch(c->action, &c->request, &c->fault)) {
         sqs_reply_fault(c);
         return;
@@ -144,10 +129,10 @@ static void answer_many(struct sqs_call *c, bool (*one)(struct sqs_call *, const
 
 void sqs_answer_DeleteMessageBatch(struct sqs_call *c)
 {
-    answer_many(c, delete_one);
+    answer_many(c, "DeleteMessageBatchResultEntry", delete_one);
 }
 
 void sqs_answer_ChangeMessageVisibilityBatch(struct sqs_call *c)
 {
-    answer_many(c, change_one);
+    answer_many(c, "ChangeMessageVisibilityBatchResultEntry", change_one);
 }

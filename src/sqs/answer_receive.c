@@ -54,24 +54,18 @@ static void reply(struct sqs_call *c)
         .message_names = &c->request.message_names,
     };
     struct buf body = BUF_EMPTY;
-    struct json_writer w = json_writer_to(&body);
     size_t bytes = 0;
     for (size_t i = 0; i < r->n; i++)
         bytes += r->received[i].body.n;
     buf_reserve(&body, 64 + bytes + bytes / 8 + r->n * 512);
-    json_begin_object(&w);
-    if (r->n > 0) {
-        json_put_key(&w, "Messages");
-        json_begin_array(&w);
-        for (size_t i = 0; i < r->n; i++)
-            sqs_show_message(&w, &rules, &r->received[i]);
-        json_end_array(&w);
-    }
-    json_end_object(&w);
-    json_writer_done(&w);
+    struct sqs_out out = sqs_reply_begin(c, &body);
+    sqs_out_list_begin(&out, "Messages", "Message");
+    for (size_t i = 0; i < r->n; i++)
+        sqs_show_message(&out, &rules, &r->received[i]);
+    sqs_out_list_end(&out);
     c->leased = r->received;
     c->leased_n = r->n;
-    sqs_reply_json(c, &body);
+    sqs_reply_send(c, &out);
 }
 
 /* Whatever ends the request ends the poll; one that took nothing hands its wake on. */

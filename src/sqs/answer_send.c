@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* SendMessage and SendMessageBatch. A single message is a batch of one, but for the form of its
  * answer and of its faults. */
-#include <inttypes.h>
-
 #include "base/check.h"
-#include "base/codec.h"
 #include "sqs/call.h"
 #include "sqs/message.h"
-#include "sqs/show.h"
 
 struct send {
     size_t n;                         /* messages handed to the core */
@@ -29,28 +25,25 @@ static struct sqs_message_rules rules_of(struct sqs_call *c, bool batch)
 
 /* What was sent is answered with the digests of this request, also when the core found that it is
  * a duplicate: clients compare them with what they have just sent. */
-static void put_sent(struct sqs_call *c, struct json_writer *w, const struct queue_message *m,
-                     const struct sqs_entry *entry, const struct queue_sent *sent)
+static void put_digests(struct sqs_out *out, const struct queue_message *m,
+                        const struct sqs_entry *entry)
 {
     uint8_t md5[16];
-    json_put_key(w, "MD5OfMessageBody");
-    sqs_show_md5(w, m->body_md5);
+    sqs_out_md5(out, "MD5OfMessageBody", m->body_md5);
     if (m->attributes_n > 0) {
-        json_put_key(w, "MD5OfMessageAttributes");
         sqs_attributes_md5(m->attributes, m->attributes_n, md5);
-        sqs_show_md5(w, md5);
+        sqs_out_md5(out, "MD5OfMessageAttributes", md5);
     }
     if (entry->system_attributes.n > 0) {
-        json_put_key(w, "MD5OfMessageSystemAttributes");
         sqs_trace_md5(m->trace, md5);
-        sqs_show_md5(w, md5);
+        sqs_out_md5(out, "MD5OfMessageSystemAttributes", md5);
     }
-    json_put_key(w, "MessageId");
-    sqs_show_uuid(w, sent->id);
-    if (c->config->fifo) {
-        json_put_key(w, "SequenceNumber");
-        sqs_show_sequence(w, sent->number);
-    }
+}
+
+static void put_sequence(struct sqs_call *c, struct sqs_out *out, const struct queue_sent *sent)
+{
+    if (c->config->fifo)
+        sqs_out_sequence(out, "SequenceNumber", sent->number);
 }
 
 /* ---- SendMessage ---- */
@@ -63,12 +56,11 @@ static void reply_one(struct sqs_call *c)
         return;
     }
     struct buf body = BUF_EMPTY;
-    struct json_writer w = json_writer_to(&body);
-    json_begin_object(&w);
-    put_sent(c, &w, &send->messages[0], &c->request.one, &send->sent[0]);
-    json_end_object(&w);
-    json_writer_done(&w);
-    sqs_reply_json(c, &body);
+    struct sqs_out out = sqs_reply_begin(c, &body);
+    put_digests(&out, &send->messages[0], &c->request.one);
+    sqs_out_uuid(&out, "MessageId", send->sent[0].id);
+    put_sequence(c, &out, &send->sent[0]);
+    sqs_reply_send(c, &out);
 }
 
 void sqs_answer_SendMessage(struct sqs_call *c)
@@ -124,26 +116,21 @@ static bool make_all(struct sqs_call *c, struct send *send)
     return true;
 }
 
-static void put_successful(struct sqs_call *c, struct json_writer *w, const struct send *send)
+static void put_successful(struct sqs_call *c, struct sqs_out *out, const struct send *send)
 {
-    bool any = false;
+    sqs_out_list_begin(out, "Successful", "SendMessageBatchResultEntry");
     for (size_t i = 0; i < send->n; i++) {
         if (send->errs[i] != ERR_OK)
             continue;
-        if (!any) {
-            json_put_key(w, "Successful");
-            json_begin_array(w);
-            any = true;
-        }
         const struct sqs_entry *entry = &c->request.entries.at[send->entry_of[i]];
-        json_begin_object(w);
-        json_put_key(w, "Id");
-        json_put_string(w, entry->id);
-        put_sent(c, w, &send->messages[i], entry, &send->sent[i]);
-        json_end_object(w);
+        sqs_out_item_begin(out);
+        sqs_out_text(out, "Id", entry->id);
+        sqs_out_uuid(out, "MessageId", send->sent[i].id);
+        put_digests(out, &send->messages[i], entry);
+        put_sequence(c, out, &send->sent[i]);
+        sqs_out_item_end(out);
     }
-    if (any)
-        json_end_array(w);
+    sqs_out_list_end(out);
 }
 
 /* The first error when nothing was stored and nothing is the client's fault: the whole request may
@@ -176,13 +163,10 @@ static void reply_batch(struct sqs_call *c)
         send->failed[send->entry_of[i]].text = fault.text;
     }
     struct buf body = BUF_EMPTY;
-    struct json_writer w = json_writer_to(&body);
-    json_begin_object(&w);
-    put_successful(c, &w, send);
-    sqs_put_failed(&w, send->failed, entries_n);
-    json_end_object(&w);
-    json_writer_done(&w);
-    sqs_reply_json(c, &body);
+    struct sqs_out out = sqs_reply_begin(c, &body);
+    put_successful(c, &out, send);
+    sqs_put_failed(&out, send->failed, entries_n);
+    sqs_reply_send(c, &out);
 }
 
 void sqs_answer_SendMessageBatch(struct sqs_call *c)

@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/json_write.h"
 #include "http/http.h"
 #include "queue/queue.h"
 #include "sqs/action.h"
+#include "sqs/out.h"
 #include "sqs/redrive.h"
 #include "sqs/sqs.h"
 
@@ -22,9 +22,12 @@ struct sqs_call {
     struct sqs *front;
     struct http_request *http;
     struct arena *arena;
+    enum sqs_protocol protocol; /* of the request, and so of the answer */
     const struct sqs_action *action;
+    struct bytes url_base;  /* of queue URLs, once one was asked for */
     struct sqs_place place; /* region of the signature, and the account */
     struct sqs_request request;
+    int status;                /* of the fault; 0: its own */
     struct sqs_fault fault;    /* code SQS_FAULT_NONE: none so far */
     struct queue_topic *topic; /* a reference, given back when the request is finished; or NULL */
     const struct topic_config *config;
@@ -61,18 +64,21 @@ bool sqs_redrive_check(struct sqs_call *c, const struct sqs_redrive *r, struct b
 void sqs_reply_fault(struct sqs_call *c); /* c->fault */
 void sqs_reply_err(struct sqs_call *c, enum err e);
 void sqs_reply_empty(struct sqs_call *c);
-/* Takes what `body` holds. */
-void sqs_reply_json(struct sqs_call *c, struct buf *body);
+void sqs_reply_fault_or_empty(struct sqs_call *c);
+/* A result in the form of the call's protocol: begin, fields (sqs/out.h), send. `body` is empty and
+ * is the writer's until it is sent, which takes what it holds. */
+struct sqs_out sqs_reply_begin(const struct sqs_call *c, struct buf *body);
+void sqs_reply_send(struct sqs_call *c, struct sqs_out *out);
 
-/* The URL of a queue as this client may reach it. */
-void sqs_put_queue_url(struct sqs_call *c, struct json_writer *w, struct bytes name);
+/* The URL of a queue as this client may reach it; in the arena. */
+struct bytes sqs_queue_url(struct sqs_call *c, struct bytes name);
 
-/* Failed: [{Id, Code, Message, SenderFault}], without a key when there is none. */
+/* Failed: [{Id, Code, Message, SenderFault}]. */
 struct sqs_failed {
     struct bytes id;
     enum sqs_fault_code code; /* SQS_FAULT_NONE: this entry did not fail */
     struct bytes text;
 };
-void sqs_put_failed(struct json_writer *w, const struct sqs_failed *failed, size_t n);
+void sqs_put_failed(struct sqs_out *out, const struct sqs_failed *failed, size_t n);
 
 #endif

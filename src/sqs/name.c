@@ -44,6 +44,20 @@ struct bytes sqs_name_of_url(struct bytes url)
     return start == url.n ? BYTES_NONE : (struct bytes){at + start, url.n - start};
 }
 
+struct bytes sqs_name_of_path(struct bytes path)
+{
+    enum { ACCOUNT_DIGITS = 12 };
+    struct bytes name = sqs_name_of_url(path);
+    const char *at = path.at;
+    size_t before = path.n - name.n; /* with the slash */
+    if (name.n == 0 || before < ACCOUNT_DIGITS + 2 || at[before - ACCOUNT_DIGITS - 2] != '/')
+        return BYTES_NONE;
+    for (size_t i = before - ACCOUNT_DIGITS - 1; i < before - 1; i++)
+        if (at[i] < '0' || at[i] > '9')
+            return BYTES_NONE;
+    return name;
+}
+
 bool sqs_entry_id_valid(struct bytes id)
 {
     return id.n > 0 && id.n <= SQS_ENTRY_ID_MAX && name_chars(id);

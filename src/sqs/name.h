@@ -17,6 +17,12 @@ bool sqs_name_is_fifo(struct bytes name); /* ends in ".fifo" */
  * a bare name is taken as well. n = 0: none. */
 struct bytes sqs_name_of_url(struct bytes url);
 
+/* The queue's name in a request's path, which ends in /ACCOUNT/NAME with an account of twelve
+ * digits; what stands before (a proxy's prefix) does not matter. Nothing is decoded or resolved: no
+ * name needs a percent sign, and "..%2F" is just a name that no queue has. n = 0: the path names no
+ * queue. */
+struct bytes sqs_name_of_path(struct bytes path);
+
 /* Id of a batch entry: 1 to 80 of A-Z a-z 0-9 _ - . */
 bool sqs_entry_id_valid(struct bytes id);
 /* Message-group, deduplication and attempt ids: 1 to 128 visible ASCII characters. */

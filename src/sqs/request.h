@@ -81,6 +81,7 @@ struct sqs_request {
     struct sqs_integer max_results;
     struct sqs_pairs attributes;
     struct sqs_pairs tags;
+    struct sqs_texts tag_keys;
     struct sqs_texts attribute_names;
     struct sqs_texts system_names;
     struct sqs_texts message_names;

@@ -4,90 +4,57 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/check.h"
+#include "base/buf.h"
 #include "base/codec.h"
+#include "base/digest.h"
+#include "base/utf8.h"
 #include "sqs/message.h"
 
-void sqs_show_md5(struct json_writer *w, const uint8_t md5[16])
-{
-    char hex[33];
-    codec_hex_text((struct bytes){md5, 16}, hex);
-    json_put_string(w, (struct bytes){hex, 32});
-}
-
-void sqs_show_uuid(struct json_writer *w, const uint8_t id[16])
-{
-    char hex[33], text[CODEC_UUID_ROOM];
-    codec_hex_text((struct bytes){id, 16}, hex);
-    snprintf(text, sizeof text, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
-             hex + 20);
-    json_put_text(w, text);
-}
-
-void sqs_show_sequence(struct json_writer *w, uint64_t number)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%020" PRIu64, number);
-    json_put_text(w, text);
-}
-
-void sqs_show_number(struct json_writer *w, int64_t number)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%" PRId64, number);
-    json_put_text(w, text);
-}
-
 struct attributes {
-    struct json_writer *w;
+    struct sqs_out *out;
     const struct sqs_show_rules *rules;
-    bool any;
 };
 
-/* Opens Attributes and writes the key, when `name` was asked for. */
-static bool wanted(struct attributes *a, const char *name)
+static bool wanted(const struct attributes *a, const char *name)
 {
-    bool asked = false;
-    for (size_t list = 0; list < 2 && !asked; list++) {
+    for (size_t list = 0; list < 2; list++) {
         const struct sqs_texts *names = a->rules->system_names[list];
-        for (size_t i = 0; i < names->n && !asked; i++)
-            asked = bytes_equal(names->at[i], BYTES_OF("All")) ||
-                    bytes_equal(names->at[i], bytes_of_text(name));
+        for (size_t i = 0; i < names->n; i++)
+            if (bytes_equal(names->at[i], BYTES_OF("All")) ||
+                bytes_equal(names->at[i], bytes_of_text(name)))
+                return true;
     }
-    if (!asked)
-        return false;
-    if (!a->any) {
-        json_put_key(a->w, "Attributes");
-        json_begin_object(a->w);
-        a->any = true;
-    }
-    json_put_key(a->w, name);
-    return true;
+    return false;
 }
 
-static void put_text(struct attributes *a, const char *name, struct bytes value)
+static void put_text(const struct attributes *a, const char *name, struct bytes value)
 {
     if (value.n > 0 && wanted(a, name))
-        json_put_string(a->w, value);
+        sqs_out_map_put(a->out, bytes_of_text(name), value);
 }
 
-static void put_number(struct attributes *a, const char *name, int64_t value)
+/* All attributes are strings, also those that are numbers. */
+static void put_number(const struct attributes *a, const char *name, int64_t value)
 {
-    if (wanted(a, name))
-        sqs_show_number(a->w, value);
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    put_text(a, name, bytes_of_text(text));
 }
 
-static void put_system(struct json_writer *w, const struct sqs_show_rules *rules,
+static void put_system(struct sqs_out *out, const struct sqs_show_rules *rules,
                        const struct queue_received *m)
 {
-    struct attributes a = {w, rules, false};
+    const struct attributes a = {out, rules};
+    if (rules->system_names[0]->n == 0 && rules->system_names[1]->n == 0)
+        return;
+    sqs_out_map_begin(out, "Attributes", "Attribute", "Name");
     put_text(&a, "AWSTraceHeader", m->trace);
     put_number(&a, "ApproximateFirstReceiveTimestamp", m->first_received_wall_ms);
     put_number(&a, "ApproximateReceiveCount", m->receive_count);
     if (m->origin.n > 0 && wanted(&a, "DeadLetterQueueSourceArn")) {
         struct buf arn = BUF_EMPTY;
         sqs_arn_put(&arn, rules->place, m->origin);
-        json_put_string(w, buf_bytes(&arn));
+        put_text(&a, "DeadLetterQueueSourceArn", buf_bytes(&arn));
         buf_fini(&arn);
     }
     put_text(&a, "MessageDeduplicationId", m->dedup_id);
@@ -95,30 +62,26 @@ static void put_system(struct json_writer *w, const struct sqs_show_rules *rules
     /* There is one account, so its number is who sent. */
     put_text(&a, "SenderId", rules->place->account);
     put_number(&a, "SentTimestamp", m->sent_wall_ms);
-    if (rules->fifo && wanted(&a, "SequenceNumber"))
-        sqs_show_sequence(w, m->number);
-    if (a.any)
-        json_end_object(w);
+    if (rules->fifo) {
+        char sequence[SQS_SEQUENCE_ROOM];
+        put_text(&a, "SequenceNumber", sqs_sequence(m->number, sequence));
+    }
+    sqs_out_map_end(out);
 }
 
-static void put_attribute(struct json_writer *w, const struct queue_attribute *a)
+static void put_attribute(struct sqs_out *out, const struct queue_attribute *a)
 {
-    json_put_key_bytes(w, a->name);
-    json_begin_object(w);
-    json_put_key(w, "DataType");
-    json_put_string(w, a->data_type);
-    if (a->binary) {
-        json_put_key(w, "BinaryValue");
-        json_put_base64(w, a->value);
-    } else {
-        json_put_key(w, "StringValue");
-        json_put_string(w, a->value);
-    }
-    json_end_object(w);
+    sqs_out_map_entry_begin(out, a->name);
+    sqs_out_text(out, "DataType", a->data_type);
+    if (a->binary)
+        sqs_out_blob(out, "BinaryValue", a->value);
+    else
+        sqs_out_text(out, "StringValue", a->value);
+    sqs_out_map_entry_end(out);
 }
 
 /* The digest covers what is returned, not what was sent: clients digest what they get. */
-static void put_user(struct json_writer *w, const struct sqs_show_rules *rules,
+static void put_user(struct sqs_out *out, const struct sqs_show_rules *rules,
                      const struct queue_received *m)
 {
     struct queue_attribute chosen[SQS_MESSAGE_ATTRIBUTES_MAX];
@@ -132,28 +95,50 @@ static void put_user(struct json_writer *w, const struct sqs_show_rules *rules,
     if (n == 0)
         return;
     sqs_attributes_md5(chosen, n, md5);
-    json_put_key(w, "MD5OfMessageAttributes");
-    sqs_show_md5(w, md5);
-    json_put_key(w, "MessageAttributes");
-    json_begin_object(w);
+    sqs_out_md5(out, "MD5OfMessageAttributes", md5);
+    sqs_out_map_begin(out, "MessageAttributes", "MessageAttribute", "Name");
     for (size_t i = 0; i < n; i++)
-        put_attribute(w, &chosen[i]);
-    json_end_object(w);
+        put_attribute(out, &chosen[i]);
+    sqs_out_map_end(out);
 }
 
-void sqs_show_message(struct json_writer *w, const struct sqs_show_rules *rules,
+/* The REST API takes any bytes as a body, and marks those that are no SQS text with this attribute.
+ * SQS has only text, so they are shown in base64, as one who wanted to send bytes by SQS would send
+ * them. */
+static bool is_bytes(const struct queue_received *m)
+{
+    for (size_t i = 0; i < m->attributes_n; i++)
+        if (bytes_equal(m->attributes[i].name, BYTES_OF("leaselog-encoding")) &&
+            bytes_equal(m->attributes[i].value, BYTES_OF("base64")))
+            return utf8_first_forbidden(m->body) != m->body.n;
+    return false;
+}
+
+/* Clients digest the text that they get. */
+static void put_body(struct sqs_out *out, const struct queue_received *m)
+{
+    struct buf text = BUF_EMPTY;
+    uint8_t md5[DIGEST_MD5_BYTES];
+    if (!is_bytes(m)) {
+        sqs_out_md5(out, "MD5OfBody", m->body_md5);
+        sqs_out_text(out, "Body", m->body);
+        return;
+    }
+    codec_base64_put(&text, m->body);
+    digest_md5(buf_bytes(&text), md5);
+    sqs_out_md5(out, "MD5OfBody", md5);
+    sqs_out_text(out, "Body", buf_bytes(&text));
+    buf_fini(&text);
+}
+
+void sqs_show_message(struct sqs_out *out, const struct sqs_show_rules *rules,
                       const struct queue_received *m)
 {
-    json_begin_object(w);
-    put_system(w, rules, m);
-    json_put_key(w, "Body");
-    json_put_string(w, m->body);
-    json_put_key(w, "MD5OfBody");
-    sqs_show_md5(w, m->body_md5);
-    put_user(w, rules, m);
-    json_put_key(w, "MessageId");
-    sqs_show_uuid(w, m->id);
-    json_put_key(w, "ReceiptHandle");
-    json_put_text(w, m->receipt);
-    json_end_object(w);
+    sqs_out_item_begin(out);
+    sqs_out_uuid(out, "MessageId", m->id);
+    sqs_out_text(out, "ReceiptHandle", bytes_of_text(m->receipt));
+    put_body(out, m);
+    put_system(out, rules, m);
+    put_user(out, rules, m);
+    sqs_out_item_end(out);
 }

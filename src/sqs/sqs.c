@@ -2,64 +2,16 @@
 /* The way in: which protocol, which action, which queue; and the waits that handlers share. */
 #include "sqs/sqs.h"
 
-#include <string.h>
-#include <strings.h>
-
 #include "base/check.h"
 #include "sqs/call.h"
 #include "sqs/decode.h"
 #include "sqs/name.h"
+#include "sqs/protocol.h"
 
 static sqs_step *const handlers[SQS_ACTIONS_N] = {
 #define ACTION(name, queue) [SQS_##name] = sqs_answer_##name,
 #include "actions.def"
 };
-
-enum protocol { PROTOCOL_JSON, PROTOCOL_QUERY, PROTOCOL_UNKNOWN };
-
-static bool starts_with_type(struct bytes header, const char *type)
-{
-    size_t n = strlen(type);
-    const char *at = header.at;
-    return header.n >= n && strncasecmp(at, type, n) == 0 &&
-           (header.n == n || at[n] == ';' || at[n] == ' ' || at[n] == '.' || at[n] == '-');
-}
-
-/* The content type decides before X-Amz-Target: proxies and old clients add headers, but only a
- * client of that protocol names its body's form. */
-static enum protocol protocol_of(const struct http_request *r)
-{
-    struct bytes type = http_header(r, "Content-Type");
-    if (http_method_of(r) != HTTP_POST)
-        return PROTOCOL_QUERY;
-    if (starts_with_type(type, "application/x-amz-json"))
-        return PROTOCOL_JSON;
-    if (starts_with_type(type, "application/x-www-form-urlencoded"))
-        return PROTOCOL_QUERY;
-    return http_header(r, "X-Amz-Target").n > 0 ? PROTOCOL_JSON : PROTOCOL_UNKNOWN;
-}
-
-/* The query protocol reads XML, also its faults. */
-static void refuse_query(struct http_request *r)
-{
-    static const char text[] =
-        "The Query protocol is not supported by this release. Use a client that speaks the AWS "
-        "JSON protocol (Content-Type application/x-amz-json-1.0).";
-    const struct sqs_fault_row *row = sqs_fault_row(SQS_FAULT_UNSUPPORTED_OPERATION);
-    const struct http_answer_header headers[] = {
-        {"x-amzn-RequestId", http_request_id(r)},
-        {"Content-Type", "text/xml"},
-    };
-    struct buf body = BUF_EMPTY;
-    buf_put_format(&body,
-                   "<?xml version=\"1.0\"?><ErrorResponse "
-                   "xmlns=\"http://queue.amazonaws.com/doc/2012-11-05/\"><Error><Type>Sender"
-                   "</Type><Code>%s</Code><Message>%s</Message><Detail/></Error>"
-                   "<RequestId>%s</RequestId></ErrorResponse>",
-                   row->code, text, http_request_id(r));
-    http_reply(r, row->status, headers, 2, &body);
-    buf_fini(&body);
-}
 
 /* Called once, whatever became of the request: here, and only here, the topic is given back. */
 static void on_finish(void *self, bool written)
@@ -87,7 +39,9 @@ static struct sqs_call *call_new(struct sqs *front, struct http_request *r)
     return c;
 }
 
-static bool find_action(struct sqs_call *c)
+/* ---- AWS JSON ---- */
+
+static bool read_json(struct sqs_call *c)
 {
     struct bytes target = http_header(c->http, "X-Amz-Target"), prefix = BYTES_OF("AmazonSQS.");
     if (!bytes_start_with(target, prefix))
@@ -95,8 +49,63 @@ static bool find_action(struct sqs_call *c)
                              "The header X-Amz-Target must name an action, such as "
                              "AmazonSQS.SendMessage.");
     target = (struct bytes){(const char *)target.at + prefix.n, target.n - prefix.n};
-    return sqs_action_find(target, &c->action, &c->fault);
+    return sqs_action_find(target, &c->action, &c->fault) &&
+           sqs_decode_json(c->action, http_body(c->http), c->arena, &c->request, &c->fault);
 }
+
+/* ---- Query ---- */
+
+/* On a queue's path that queue is meant, unless QueueUrl names another. The actions that no queue
+ * takes are refused there as AWS does, but for GetQueueUrl. */
+static bool take_path(struct sqs_call *c)
+{
+    struct bytes name = sqs_name_of_path(http_path(c->http));
+    if (name.n == 0)
+        return true;
+    if (c->action->id == SQS_CreateQueue || c->action->id == SQS_ListQueues)
+        return sqs_fault_set(&c->fault, SQS_FAULT_UNKNOWN_OPERATION,
+                             "The action %.*s is not valid for this endpoint.",
+                             SQS_SHOW(c->action->name));
+    if (c->request.queue_url.at == NULL)
+        c->request.queue_url = name;
+    return true;
+}
+
+/* A person with a browser, or a program with a typing mistake. On a queue's URL AWS answers 404. */
+static bool refuse_actionless(struct sqs_call *c)
+{
+    struct bytes path = http_path(c->http);
+    if (http_method_of(c->http) == HTTP_POST || bytes_equal(path, BYTES_OF("/")))
+        return sqs_fault_set(&c->fault, SQS_FAULT_MISSING_ACTION,
+                             "The request must contain the parameter Action, such as "
+                             "?Action=ListQueues. GET /v1 tells what this server is.");
+    return sqs_fault_set(&c->fault, SQS_FAULT_NO_PAGE,
+                         "There is no page here. SQS requests name an Action; GET /v1 tells what "
+                         "this server is.");
+}
+
+/* The body's parameters and the query string's are one list; the body's come first. */
+static bool read_query(struct sqs_call *c)
+{
+    struct sqs_form form = {NULL, 0};
+    if (http_method_of(c->http) == HTTP_HEAD) {
+        /* Its answer has no body, so a receive would lose messages in it. */
+        c->status = 405;
+        return sqs_fault_set(&c->fault, SQS_FAULT_UNKNOWN_OPERATION, "HEAD does nothing here.");
+    }
+    if (http_method_of(c->http) == HTTP_POST &&
+        !sqs_form_add(&form, http_body(c->http), c->arena, &c->fault))
+        return false;
+    if (!sqs_form_add(&form, http_query(c->http), c->arena, &c->fault))
+        return false;
+    struct bytes action = sqs_form_get(&form, "Action");
+    if (action.n == 0)
+        return refuse_actionless(c);
+    return sqs_action_find(action, &c->action, &c->fault) &&
+           sqs_decode_query(c->action, &form, c->arena, &c->request, &c->fault) && take_path(c);
+}
+
+/* ---- both ---- */
 
 static bool find_queue(struct sqs_call *c)
 {
@@ -114,16 +123,11 @@ static bool find_queue(struct sqs_call *c)
 
 static void handle(void *self, struct http_request *r)
 {
-    enum protocol protocol = protocol_of(r);
-    if (protocol == PROTOCOL_QUERY) {
-        refuse_query(r);
-        return;
-    }
     struct sqs_call *c = call_new(self, r);
+    c->protocol = sqs_protocol_of(r);
     http_on_finish(r, on_finish, c);
     /* The order of these checks is AWS's: which of several faults a client sees depends on it. */
-    if (find_action(c) &&
-        sqs_decode_json(c->action, http_body(r), c->arena, &c->request, &c->fault) &&
+    if ((c->protocol == SQS_PROTOCOL_QUERY ? read_query(c) : read_json(c)) &&
         sqs_check_required(c->action, &c->request, &c->fault) && find_queue(c))
         handlers[c->action->id](c);
     else

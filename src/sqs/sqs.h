@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The SQS front: AWS JSON 1.0 over the verbs of the room queue. It hands out routes for http, which
- * stand behind all others, since a request may come on any path: its body decides.
+/* The SQS front: AWS JSON 1.0 and Query/XML over the verbs of the room queue. It hands out routes
+ * for http, which stand behind all others, since a request may come on any path: its body decides.
  *
  * Threads: handlers run on http's loops; what changes topics runs as jobs on queue's catalogue
  * thread. */
@@ -14,6 +14,7 @@
 #include "http/http.h"
 #include "queue/queue.h"
 #include "sqs/cooldown.h"
+#include "sqs/proxies.h"
 
 enum { SQS_ROUTES_MAX = 2 };
 
@@ -22,9 +23,10 @@ struct sqs {
     struct queue *queue;
     const struct clock *clock;
     const char *public_url; /* scheme, host and port of queue URLs; NULL: from the Host header */
-    const char *region;     /* shown in ARNs when a request is not signed; NULL: us-east-1 */
-    const char *account;    /* NULL: 000000000000 */
-    bool strict_cooldowns;  /* refuse what AWS refuses within 60 s of a delete or purge */
+    struct sqs_proxies proxies; /* whose X-Forwarded-* headers are believed */
+    const char *region;         /* shown in ARNs when a request is not signed; NULL: us-east-1 */
+    const char *account;        /* NULL: 000000000000 */
+    bool strict_cooldowns;      /* refuse what AWS refuses within 60 s of a delete or purge */
     /* The catalogue thread's; zeros at birth. Names of topics, and when it happened. */
     struct sqs_cooldown deleted;
     struct sqs_cooldown purged;

@@ -8,14 +8,20 @@ import glob
 import json
 import os
 import random
+import re
 import socket
 import sys
 import time
+import xml.etree.ElementTree as ElementTree
+from urllib.parse import parse_qsl, quote_plus
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+sys.path.insert(0, os.path.dirname(__file__))
+import bent_rest
 from leaselog import Client, Refused, Server
 
 FIXTURES = os.path.join(os.path.dirname(__file__), "..", "wire", "json-requests", "*.http")
+FORMS = os.path.join(os.path.dirname(__file__), "..", "wire", "query-requests", "*.http")
 QUEUES = ("orders", "orders.fifo", "other")
 # Answers which libmicrohttpd gives of its own accord: no front is asked, so they carry no code.
 BARE = {400, 413, 414, 431, 501, 505}
@@ -114,6 +120,74 @@ def special(rng, tree):
     return text[:-1] + b"," + text[1:] if len(tree) else b"{}{}"  # every member twice
 
 
+# ---- forms that are valid but odd ----
+
+def bend_name(rng, name):
+    words = name.split(".")
+    at = rng.randrange(len(words))
+    words[at] = rng.choice((words[at] + "s", words[at].lower(), "", "member", "0", "1", "2", "10", "999999999", "9999999999",
+                            "-1", "Name", "Key", "Value", "Value.StringListValue.1", "Id", "MessageBody", odd_text(rng)))
+    if rng.random() < 0.2:
+        del words[at]
+    return ".".join(words)
+
+
+def bend_pairs(rng, pairs):
+    """One random parameter is dropped, doubled, renamed, given another value or another place."""
+    if not pairs:
+        return [("Action", "ListQueues")]
+    at = rng.randrange(len(pairs))
+    name, value = pairs[at]
+    which = rng.randrange(7)
+    if which == 0:
+        del pairs[at]
+    elif which == 1:
+        pairs += [pairs[at]] * rng.choice((1, 9, 300))
+    elif which == 2:
+        pairs[at] = (bend_name(rng, name), value)
+    elif which == 3:
+        pairs.append((name, odd_text(rng)))
+    elif which == 4:
+        rng.shuffle(pairs)
+    else:
+        odd = odd_value(rng)
+        pairs[at] = (name, odd if isinstance(odd, str) else json.dumps(odd) if rng.random() < 0.1 else str(odd)[:400])
+    return pairs
+
+
+def special_form(rng, pairs):
+    """Large and awkward forms, in bytes."""
+    which = rng.randrange(7)
+    if which == 0:
+        more = b"&".join(b"a%d=%d" % (i, i) for i in range(rng.choice((4000, 4097, 10000))))
+    elif which == 1:
+        more = b"&".join(b"SendMessageBatchRequestEntry.%d.Id=i%d" % (i, i) for i in range(rng.choice((11, 3000))))
+    elif which == 2:
+        more = b"&" * rng.choice((1000, 100000))
+    elif which == 3:
+        more = b"MessageBody=" + b"%C3%A9" * rng.choice((1000, 600000))
+    elif which == 4:
+        more = b"&".join(b"MessageAttribute.%d.Name=n%d&MessageAttribute.%d.Value.DataType=String"
+                         b"&MessageAttribute.%d.Value.StringValue=v" % (i, i, i, i) for i in range(rng.choice((10, 11, 1000))))
+    elif which == 5:
+        more = b"&".join(b"AttributeName.%d=All" % i for i in range(rng.choice((256, 257, 4000))))
+    else:
+        more = bytes(rng.choice((b"%", b"%%", b"%0", b"%zz", b"%00", b"%ff", b"\xff", b"+", b"=", b"&", b";", b"\0")))
+    return form_bytes(rng, pairs) + b"&" + more
+
+
+def form_bytes(rng, pairs):
+    def code(text):
+        return quote_plus(text.encode("utf-8", "surrogatepass")) if rng.random() < 0.97 else text.replace("&", "").replace("\r", "")
+
+    return "&".join(code(k) + "=" + code(v) for k, v in pairs).encode("utf-8", "surrogatepass")
+
+
+def path_of(rng):
+    return rng.choice((b"/", b"/000000000000/orders", b"/000000000000/none", b"/p/000000000000/orders.fifo", b"//", b"/..",
+                       b"/000000000000/..%2forders", b"/000000000000/../orders", b"/000000000000/%00", b"/a%"))
+
+
 # ---- bytes ----
 
 def bend_bytes(rng, data, others):
@@ -201,6 +275,20 @@ class Fixture:
         return b"\r\n".join(self.lines + [b"Content-Length: %d" % len(body)]) + b"\r\n\r\n" + body
 
 
+class Form:
+    """A captured Query request as its parameters."""
+
+    def __init__(self, path):
+        with open(path, "rb") as f:
+            self.raw = f.read()
+        head, _, body = self.raw.partition(b"\r\n\r\n")
+        self.lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"content-length")]
+        self.pairs = [(k, v) for k, v in parse_qsl(body.decode(), keep_blank_values=True) if k != "WaitTimeSeconds"]
+
+    def with_body(self, body):
+        return b"\r\n".join(self.lines + [b"Content-Length: %d" % len(body)]) + b"\r\n\r\n" + body
+
+
 def with_handles(rng, tree, handles):
     """Handles of messages that were received stand where the fixtures have theirs."""
     for entry in [tree, *tree.get("Entries", [])]:
@@ -234,6 +322,37 @@ def make(rng, fixtures, handles):
         body = json.dumps(tree).encode()
         return bend_head(rng, f.lines + [b"Content-Length: %d" % len(body)], body), False
     return bend_bytes(rng, f.with_body(json.dumps(tree).encode()), [g.raw for g in fixtures]), False
+
+
+def make_form(rng, forms, handles):
+    """The same for a Query request."""
+    f = rng.choice(forms)
+    pairs = [(k, rng.choice(handles) if handles and k.endswith("ReceiptHandle") and rng.random() < 0.7 else v)
+             for k, v in f.pairs]
+    pairs = [(k, rng.choice(QUEUES) if k == "QueueUrl" and rng.random() < 0.7 else v) for k, v in pairs]
+    raws = [g.raw for g in forms]
+    which = rng.randrange(10)
+    if which < 5:
+        for _ in range(rng.choice((0, 1, 1, 2, 4))):
+            pairs = bend_pairs(rng, pairs)
+        pairs = [(k, v) for k, v in pairs if "WaitTime" not in k]
+        body = form_bytes(rng, pairs)
+        if which == 4 and len(body) < 8000:  # everything in the query string
+            if any(c <= 32 or c == 127 for c in body):
+                return b"GET " + path_of(rng) + b"?" + body + b" HTTP/1.1\r\nHost: h\r\n\r\n", False
+            return b"GET " + path_of(rng) + b"?" + body + b" HTTP/1.1\r\nHost: h\r\n\r\n", True
+        lines = [b"POST " + path_of(rng) + b" HTTP/1.1"] + f.lines[1:] if rng.random() < 0.5 else f.lines
+        return b"\r\n".join(lines + [b"Content-Length: %d" % len(body)]) + b"\r\n\r\n" + body, True
+    if which == 5 and rng.random() < 0.3:
+        return f.with_body(special_form(rng, pairs)), True
+    body = form_bytes(rng, pairs)
+    if which < 7:
+        return f.with_body(bend_bytes(rng, body, raws)), True
+    if which == 7:
+        return b"\r\n".join(f.lines + [b"Transfer-Encoding: chunked"]) + b"\r\n\r\n" + chunked(rng, body), False
+    if which == 8:
+        return bend_head(rng, f.lines + [b"Content-Length: %d" % len(body)], body), False
+    return bend_bytes(rng, f.with_body(body), raws), False
 
 
 class Broken(Exception):
@@ -271,12 +390,29 @@ def read_answers(s, one, head_only):
         got += more
 
 
+def judge_xml(status, headers, body):
+    try:
+        root = ElementTree.fromstring(body.decode())
+    except (ElementTree.ParseError, UnicodeDecodeError) as e:
+        raise Broken(f"no XML: {e}: {body[:300]!r}")
+    if not body.startswith(b"<?xml") or root.tag.endswith("}ErrorResponse") != (status >= 400):
+        raise Broken(f"a {status} in the wrong form: {body[:300]!r}")
+    ids = [e.text.encode() for e in root.iter() if e.tag.endswith("}RequestId")]
+    if ids != [headers[b"x-amzn-requestid"]]:
+        raise Broken(f"not the header's request id: {headers} {body[:300]!r}")
+
+
 def judge(status, headers, body, head_only):
     if status >= 500 and status not in BARE:
         raise Broken(f"a {status}: {body[:300]!r}")
     kind = headers.get(b"content-type", b"")
     if head_only or (status < 400 and not body):
         return
+    if kind == b"text/xml":
+        judge_xml(status, headers, body)
+        return
+    if status < 400 and (b"leaselog-receipt" in headers or kind in (b"application/yaml", b"text/plain; charset=utf-8")):
+        return  # of the REST API: a message as it was sent, the description, a page
     if status < 400:
         json.loads(body.decode())  # UTF-8 without exception
         return
@@ -284,11 +420,10 @@ def judge(status, headers, body, head_only):
         fault = json.loads(body)
         if "#" not in fault["__type"] or b";" not in headers[b"x-amzn-query-error"]:
             raise Broken(f"a fault without its codes: {headers} {body[:300]!r}")
-    elif kind == b"text/xml":
-        if b"<ErrorResponse" not in body:
-            raise Broken(f"XML, but no fault: {body[:300]!r}")
     elif kind == b"application/problem+json":
-        json.loads(body)  # of the look inside
+        problem = json.loads(body)
+        if problem["status"] != status or not problem["type"].startswith("/problems/"):
+            raise Broken(f"a problem of another status: {status} {body[:300]!r}")
     elif status not in BARE:
         raise Broken(f"a fault of no form: {status} {headers} {body[:300]!r}")
 
@@ -319,6 +454,9 @@ class Attack:
             self.statuses[status] = self.statuses.get(status, 0) + 1
             if b'"ReceiptHandle"' in body and status == 200:
                 self.handles = (self.handles + [m["ReceiptHandle"] for m in json.loads(body)["Messages"]])[-20:]
+            self.handles = (self.handles + re.findall("<ReceiptHandle>(.*?)</", body.decode("latin-1")))[-20:]
+            if b'"receipt":' in body and b'"lease_url":' in body:
+                self.handles = (self.handles + [m["receipt"] for m in json.loads(body)["messages"]])[-20:]
         if whole and not answers:
             raise Broken("a whole request without an answer")
         if not answers:
@@ -352,14 +490,21 @@ def main():
     print(f"LEASELOG_SEED={seed}", flush=True)
     rng = random.Random(seed)
     fixtures = [Fixture(path) for path in sorted(glob.glob(FIXTURES))]
-    assert len(fixtures) > 10
+    forms = [Form(path) for path in sorted(glob.glob(FORMS))]
+    assert len(fixtures) > 10 and len(forms) > 10
     bad, begin = 0, time.monotonic()
     with Server() as server:
         control, attack = Client(server.port), Attack(server.port)
         for i in range(count):
             if i % 50 == 0:
                 queues_there(control)
-            raw, whole = make(rng, fixtures, attack.handles)
+            which = rng.random()
+            if which < 0.33:
+                raw, whole = make_form(rng, forms, attack.handles)
+            elif which < 0.67:
+                raw, whole = make(rng, fixtures, attack.handles)
+            else:
+                raw, whole = bent_rest.make(rng, attack.handles), True
             try:
                 attack.send(raw, whole)
             except (Broken, OSError, ValueError, KeyError) as e:

@@ -145,19 +145,17 @@ def an_unknown_or_missing_action_is_invalid():
     refuse("InvalidAction", "The action SendMessages is not valid for this endpoint.", "SendMessages")
     refuse_bytes("InvalidAction", None, "x", b"{}", X_Amz_Target="SendMessage")
     refuse_bytes("InvalidAction", None, "x", b"{}", X_Amz_Target=None)
-    refuse("AWS.SimpleQueueService.UnsupportedOperation", "The action TagQueue is not supported by this release.",
-           "TagQueue", QueueUrl="q", Tags={"a": "b"})
+    refuse("AWS.SimpleQueueService.UnsupportedOperation", "The action AddPermission is not supported by this "
+           "release.", "AddPermission", QueueUrl="q", Label="l")
 
 
 @test
-def the_query_protocol_is_refused_in_xml():
+def a_form_is_query_also_with_a_target_header():
     c = fresh()
     status, body, headers = c.raw("POST", "/", b"Action=ListQueues&Version=2012-11-05", {
-        "Content-Type": "application/x-www-form-urlencoded; charset=utf-8", "X-Amz-Target": "AmazonSQS.ListQueues"})
-    assert status == 400 and headers["Content-Type"] == "text/xml", (status, headers.items())
-    assert b"<Code>AWS.SimpleQueueService.UnsupportedOperation</Code>" in body and b"<Type>Sender</Type>" in body
-    status, body, _ = c.raw("GET", "/?Action=ListQueues")
-    assert status == 400 and b"UnsupportedOperation" in body
+        "Content-Type": "application/x-www-form-urlencoded; charset=utf-8", "X-Amz-Target": "AmazonSQSv20121105.X"})
+    assert status == 200 and headers["Content-Type"] == "text/xml", (status, headers.items())
+    assert body.startswith(b"<?xml") and body.count(b"<QueueUrl>") == 3, body
 
 
 @test
@@ -175,10 +173,10 @@ def a_queue_that_is_not_there_does_not_exist_for_any_action():
     fresh()
     entry = {"Id": "a", "MessageBody": "x", "ReceiptHandle": "r", "VisibilityTimeout": 1}
     members = {"MessageBody": "x", "ReceiptHandle": "garbage", "VisibilityTimeout": 1, "Entries": [entry],
-               "Attributes": {"DelaySeconds": "1"}}
+               "Attributes": {"DelaySeconds": "1"}, "Tags": {"a": "b"}, "TagKeys": ["a"]}
     for action in ("SendMessage", "SendMessageBatch", "ReceiveMessage", "DeleteMessage", "DeleteMessageBatch",
                    "ChangeMessageVisibility", "ChangeMessageVisibilityBatch", "PurgeQueue", "DeleteQueue",
-                   "GetQueueAttributes", "SetQueueAttributes"):
+                   "GetQueueAttributes", "SetQueueAttributes", "TagQueue", "UntagQueue", "ListQueueTags"):
         sent = {k: v for k, v in members.items() if k != "VisibilityTimeout" or action != "ReceiveMessage"}
         for url in ("http://h/000000000000/none", "none", "", None, "http://h/000000000000/", "a b", "x" * 500):
             refuse(NO_QUEUE, "The specified queue does not exist.", action, QueueUrl=url, **sent)
@@ -192,7 +190,7 @@ def required_members_come_before_the_queue():
     for action, member in (("SendMessage", "MessageBody"), ("DeleteMessage", "ReceiptHandle"),
                            ("ChangeMessageVisibility", "ReceiptHandle"), ("SendMessageBatch", "Entries"),
                            ("DeleteMessageBatch", "Entries"), ("ChangeMessageVisibilityBatch", "Entries"),
-                           ("CreateQueue", "QueueName")):
+                           ("CreateQueue", "QueueName"), ("TagQueue", "Tags"), ("UntagQueue", "TagKeys")):
         refuse("MissingParameter", f"The request must contain the parameter {member}.", action, QueueUrl="none")
     refuse("MissingParameter", "The request must contain the parameter VisibilityTimeout.", "ChangeMessageVisibility",
            QueueUrl="q", ReceiptHandle="r")
@@ -646,6 +644,31 @@ def an_expired_handle_of_a_fifo_queue_is_refused():
 def too_long_a_list_is_refused():
     fresh()
     refuse("InvalidParameterValue", None, "ReceiveMessage", QueueUrl="q", MessageAttributeNames=["a"] * 257)
+
+
+# ---- tags ----
+
+@test
+def tags_beyond_their_bounds_change_nothing():
+    c = fresh()
+    c.call("TagQueue", QueueUrl="q", Tags={f"k{i}": "v" for i in range(49)})
+    many = "Too many tags added for queue q."
+    refuse("InvalidParameterValue", many, "TagQueue", QueueUrl="q", Tags={"k49": "", "k50": ""})
+    refuse("InvalidParameterValue", many, "TagQueue", QueueUrl="q", Tags={f"x{i}": "" for i in range(51)})
+    for key in ("", "x" * 129):
+        refuse("InvalidParameterValue", "Tag keys must be between 1 and 128 characters in length.", "TagQueue", QueueUrl="q",
+               Tags={key: ""})
+    refuse("InvalidParameterValue", None, "TagQueue", QueueUrl="q", Tags={"k": "x" * 257})
+    for tags in ({"aws:x": ""}, {"AWS:x": ""}, {"a*": ""}, {"a": "b\n"}, {"a": "\ufffe"}):
+        refuse("InvalidParameterValue", None, "TagQueue", QueueUrl="q", Tags=tags)
+    refuse("MissingParameter", "The request must contain the parameter Tags.", "TagQueue", QueueUrl="q", Tags={})
+    refuse("MissingParameter", "The request must contain the parameter TagKeys.", "UntagQueue", QueueUrl="q", TagKeys=[])
+    refuse("MalformedInput", None, "UntagQueue", QueueUrl="q", TagKeys={"k0": "v"})
+    assert c.call("ListQueueTags", QueueUrl="q")["Tags"] == {f"k{i}": "v" for i in range(49)}
+    c.call("TagQueue", QueueUrl="q", Tags={"k0": "new", "é" * 128: "x" * 256})
+    c.call("UntagQueue", QueueUrl="q", TagKeys=["k1", "k1", "never there", "x" * 500])
+    got = c.call("ListQueueTags", QueueUrl="q")["Tags"]
+    assert len(got) == 49 and got["k0"] == "new" and got["é" * 128] == "x" * 256 and "k1" not in got, got
 
 
 def main():

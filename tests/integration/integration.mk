@@ -1,9 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests with the real server, on loopback and free ports.
-INTEGRATION_TESTS = tests/crash/test_crash.sh tests/integration/test_damage.sh \
-	tests/integration/test_serve.sh tests/integration/test_poll.sh \
-	tests/integration/test_cli.sh tests/integration/wire_json.sh tests/integration/bad_input.sh \
-	tests/integration/test_attack.sh tests/fuzz/fuzz_requests.sh
+# Tests with the real server, on loopback and free ports. The longest first.
+INTEGRATION_TESTS = \
+	tests/crash/test_crash.sh \
+	tests/integration/test_damage.sh \
+	tests/integration/test_serve.sh \
+	tests/integration/test_poll.sh \
+	tests/integration/test_cli.sh \
+	tests/integration/test_cli_work.sh \
+	tests/integration/test_rest.sh \
+	tests/integration/wire_json.sh \
+	tests/integration/wire_query.sh \
+	tests/integration/bad_input.sh \
+	tests/integration/bad_query.sh \
+	tests/integration/test_attack.sh \
+	tests/integration/check_openapi.sh \
+	tests/fuzz/fuzz_requests.sh
 dist_check_SCRIPTS += $(INTEGRATION_TESTS)
-EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) tests/lib/leaselog.py tests/crash/test_cycles.py
+EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) \
+	tests/crash/test_cycles.py \
+	tests/fuzz/bent_rest.py \
+	tests/lib/cli.py \
+	tests/lib/leaselog.py \
+	tests/lib/openapi.py \
+	tests/lib/rest.py
 TESTS += $(INTEGRATION_TESTS)

@@ -186,7 +186,7 @@ def a_known_state_is_shown_exactly():
         c.call("SendMessage", QueueUrl="q", MessageBody="later", DelaySeconds=900)
         c.call("ReceiveMessage", QueueUrl="q", MaxNumberOfMessages=2)
         topic = c.get("/v1/topics")["topics"][0]
-        assert (topic["visible"], topic["in_flight"], topic["delayed"]) == (3, 2, 1), topic
+        assert (topic["stats"]["visible"], topic["stats"]["in_flight"], topic["stats"]["delayed"]) == (3, 2, 1), topic
         leases = c.get("/v1/topics/q/groups/default/leases")["leases"]
         assert [x["number"] for x in leases] == [0, 1] and 25 < leases[0]["left_seconds"] <= 30, leases
         part = c.get("/v1/topics/q/partitions")["partitions"][0]

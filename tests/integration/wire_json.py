@@ -386,6 +386,40 @@ def all_shows_16_attributes_of_a_fifo_queue():
     assert len(got) == 16 and fifo.items() <= got.items(), got
 
 
+def sources(c, *names):
+    """These queues have orders as their dead-letter target."""
+    policy = json.dumps({"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:orders", "maxReceiveCount": 2})
+    for name in names:
+        c.call("CreateQueue", QueueName=name, Attributes={"RedrivePolicy": policy})
+
+
+@test
+def sources_of_a_dead_letter_queue_are_listed_in_pages():
+    c = fresh("orders", "other")
+    raw = request("json-requests/ListDeadLetterSourceQueues")
+    status, _, body = Wire().send(raw)
+    assert status == 200 and json.loads(body) == {}, body
+    sources(c, "b", "a")
+    got = compare(Wire().send(raw), "ListDeadLetterSourceQueues")
+    assert got["queueUrls"] == [URL + "a", URL + "b"], got
+    got = c.call("ListDeadLetterSourceQueues", QueueUrl="orders", MaxResults=1)
+    rest = c.call("ListDeadLetterSourceQueues", QueueUrl="orders", MaxResults=1, NextToken=got["NextToken"])
+    assert [u.rsplit("/")[-1] for u in got["queueUrls"] + rest["queueUrls"]] == ["a", "b"] and "NextToken" not in rest
+    assert c.call("ListDeadLetterSourceQueues", QueueUrl="other") == {}
+
+
+@test
+def tags_are_set_listed_and_removed():
+    c = fresh("orders")
+    compare(Wire().send(request("json-requests/TagQueue")), "TagQueue")
+    got = compare(Wire().send(request("json-requests/ListQueueTags")), "ListQueueTags")
+    assert got["Tags"] == {"env": "prod", "empty": ""}
+    compare(Wire().send(request("json-requests/UntagQueue")), "UntagQueue")
+    assert c.call("ListQueueTags", QueueUrl="orders")["Tags"] == {"empty": ""}
+    c.call("UntagQueue", QueueUrl="orders", TagKeys=["empty"])
+    assert c.call("ListQueueTags", QueueUrl="orders") == {}
+
+
 @test
 def faults_have_their_exact_form():
     fresh("orders")

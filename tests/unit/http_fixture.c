@@ -52,6 +52,13 @@ static void echo(void *self, struct http_request *r)
     answer(r, 200, b.at, b.n);
 }
 
+static void tell_header(void *arg, struct bytes name, struct bytes value)
+{
+    struct buf *body = arg;
+    buf_put_format(body, "|%.*s=%.*s", (int)name.n, (const char *)name.at, (int)value.n,
+                   (const char *)value.at);
+}
+
 static void tell(void *self, struct http_request *r)
 {
     struct fixture *f = self;
@@ -63,7 +70,13 @@ static void tell(void *self, struct http_request *r)
     buf_put_bytes(&body, http_query(r));
     buf_put_text(&body, "|");
     buf_put_bytes(&body, http_header(r, "x-tell"));
-    buf_put_format(&body, "|%s", http_request_id(r));
+    http_headers_each(r, "x-each-", tell_header, &body);
+    char peer[HTTP_ADDRESS_TEXT_MAX + 1];
+    http_peer_address(r, peer);
+    char own[HTTP_ADDRESS_TEXT_MAX + 1];
+    uint16_t port;
+    http_own_address(r, own, &port);
+    buf_put_format(&body, "|%s|%s:%u|%s", peer, own, port, http_request_id(r));
     http_reply(r, 200, NULL, 0, &body);
 }
 

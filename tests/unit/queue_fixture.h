@@ -82,5 +82,7 @@ TCase *tcase_fifo(void);
 TCase *tcase_window(void);
 TCase *tcase_clean(void);
 TCase *tcase_look(void);
+TCase *tcase_send(void);
+TCase *tcase_history(void);
 
 #endif

@@ -181,7 +181,11 @@ START_TEST(without_options_the_defaults_hold)
     ck_assert_int_eq(args.delay_s, -1);
     ck_assert_int_eq(args.wait_s, -1);
     ck_assert_int_eq(args.visibility_s, -1);
-    ck_assert_int_eq(args.number, 1);
+    ck_assert_int_eq(args.retry_delay_s, -1);
+    ck_assert_int_eq(args.number, 0);
+    ck_assert_int_eq(args.max, 0);
+    ck_assert_int_eq(args.jobs, 1);
+    ck_assert(!args.dashes);
     ck_assert(!args.json && !args.quiet && !args.verbose && !args.lines && !args.remove);
 }
 END_TEST
@@ -206,15 +210,15 @@ END_TEST
 START_TEST(repeated_options_are_kept_in_order)
 {
     ck_assert_int_eq(parse("send t -a a=1 -a b:Number=2 --delay 2m -g G --dedup-id D b"), CLI_OK);
-    ck_assert_uint_eq(args.attributes_n, 2);
-    ck_assert_str_eq(args.attributes[0], "a=1");
-    ck_assert_str_eq(args.attributes[1], "b:Number=2");
+    ck_assert_uint_eq(args.attributes.n, 2);
+    ck_assert_str_eq(args.attributes.at[0], "a=1");
+    ck_assert_str_eq(args.attributes.at[1], "b:Number=2");
     ck_assert_int_eq(args.delay_s, 120);
     ck_assert_str_eq(args.group_id, "G");
     ck_assert_str_eq(args.dedup_id, "D");
     ck_assert_int_eq(parse("topics create t -o A=1 -o B=2"), CLI_OK);
-    ck_assert_uint_eq(args.settings_n, 2);
-    ck_assert_str_eq(args.settings[1], "B=2");
+    ck_assert_uint_eq(args.settings.n, 2);
+    ck_assert_str_eq(args.settings.at[1], "B=2");
 }
 END_TEST
 
@@ -263,8 +267,11 @@ static const struct {
     {"health --delete", "health does not take --delete"},
     {"send t --delay soon", "--delay: 'soon' is not TIME, such as 30s, 5m or 2h"},
     {"send t --timeout 0", "--timeout: '0' is not TIME, such as 30s, 5m or 2h"},
-    {"receive t -n 0", "--number: '0' is not N"},
-    {"receive t -n ten", "--number: 'ten' is not N"},
+    {"receive t -n 0", "--number: '0' is not N, a number from 1 to 100000"},
+    {"receive t -n ten", "--number: 'ten' is not N, a number from 1 to 100000"},
+    {"work t -j 257 -- x", "--jobs: '257' is not N, a number from 1 to 256"},
+    {"purge t --delete", "purge does not take --delete"},
+    {"pruge t", "there is no command 'pruge'; did you mean 'purge'?"},
     {"send t -a novalue", "--attribute: 'novalue' is not NAME[:TYPE]=VALUE"},
     {"topics create t -o A:B=1", "--option: 'A:B=1' is not NAME=VALUE"},
 };
@@ -325,6 +332,7 @@ START_TEST(a_script_can_tell_answers_apart)
         {400, "AWS.SimpleQueueService.NonExistentQueue", CLI_NOT_FOUND},
         {404, "", CLI_NOT_FOUND},
         {404, "ReceiptHandleIsInvalid", CLI_NOT_FOUND},
+        {410, "lease_expired", CLI_NOT_FOUND},
         {400, "InvalidParameterValueException", CLI_FAILURE},
         {401, "", CLI_REFUSED},
         {403, "SignatureDoesNotMatchException", CLI_REFUSED},
@@ -355,21 +363,62 @@ END_TEST
 START_TEST(a_fault_is_read_from_any_body)
 {
     struct cli_fault fault;
-    cli_fault_read(BYTES_OF("{\"__type\":\"com.amazonaws.sqs#QueueDoesNotExist\","
+    cli_fault_read(400,
+                   BYTES_OF("{\"__type\":\"com.amazonaws.sqs#QueueDoesNotExist\","
                             "\"message\":\"No.\"}"),
                    &fault);
+    ck_assert_int_eq(fault.status, 400);
     ck_assert_str_eq(fault.code, "QueueDoesNotExist");
     ck_assert_str_eq(fault.message, "No.");
-    cli_fault_read(BYTES_OF("{\"__type\":\"Plain\",\"Message\":\"Upper\"}"), &fault);
+    cli_fault_read(400, BYTES_OF("{\"__type\":\"Plain\",\"Message\":\"Upper\"}"), &fault);
     ck_assert_str_eq(fault.code, "Plain");
     ck_assert_str_eq(fault.message, "Upper");
     static const char *const others[] = {"", "<html>", "[]", "5", "{\"__type\":5,\"message\":{}}"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         memset(&fault, 'x', sizeof fault);
-        cli_fault_read(bytes_of_text(others[i]), &fault);
+        cli_fault_read(500, bytes_of_text(others[i]), &fault);
         ck_assert_str_eq(fault.code, "");
         ck_assert_str_eq(fault.message, "");
     }
+}
+END_TEST
+
+START_TEST(a_problem_is_read_with_what_is_wrong_where)
+{
+    struct cli_fault fault;
+    cli_fault_read(410, BYTES_OF("{\"type\":\"/problems/lease_expired\",\"title\":\"Over\"}"),
+                   &fault);
+    ck_assert_str_eq(fault.code, "lease_expired");
+    ck_assert_str_eq(fault.message, "Over");
+    cli_fault_read(400,
+                   BYTES_OF("{\"type\":\"/problems/invalid_parameter\",\"title\":\"T\","
+                            "\"detail\":\"D\",\"errors\":[{\"parameter\":\"limit\","
+                            "\"detail\":\"1 to 1000\"},{\"pointer\":\"/a\",\"detail\":\"x\"},"
+                            "{\"detail\":\"bare\"},5]}"),
+                   &fault);
+    ck_assert_str_eq(fault.code, "invalid_parameter");
+    ck_assert_str_eq(fault.message, "D (limit: 1 to 1000) (/a: x) (bare)");
+    cli_fault_read(404, BYTES_OF("{\"type\":\"about:blank\",\"title\":\"Nothing\"}"), &fault);
+    ck_assert_str_eq(fault.code, "");
+    ck_assert_str_eq(fault.message, "Nothing");
+}
+END_TEST
+
+/* ---- work ---- */
+
+START_TEST(a_command_after_the_dashes_keeps_its_own_options)
+{
+    ck_assert_int_eq(parse("work jobs -j 4 -- grep -v --json -- x"), CLI_OK);
+    ck_assert_int_eq(args.command, CLI_WORK);
+    ck_assert(args.dashes && !args.json && !args.verbose);
+    ck_assert_int_eq(args.jobs, 4);
+    static const char *const words[] = {"jobs", "grep", "-v", "--json", "--", "x"};
+    ck_assert_int_eq(args.words_n, 6);
+    for (int i = 0; i < 6; i++)
+        ck_assert_str_eq(args.words[i], words[i]);
+    ck_assert_ptr_null(args.words[6]);
+    ck_assert_int_eq(parse("work jobs cat"), CLI_OK);
+    ck_assert(!args.dashes);
 }
 END_TEST
 
@@ -396,6 +445,8 @@ Suite *suite_new(void)
     tcase_add_test(tc, a_script_can_tell_answers_apart);
     tcase_add_test(tc, some_of_many_is_a_partial_failure);
     tcase_add_test(tc, a_fault_is_read_from_any_body);
+    tcase_add_test(tc, a_problem_is_read_with_what_is_wrong_where);
+    tcase_add_test(tc, a_command_after_the_dashes_keeps_its_own_options);
     suite_add_tcase(s, tc);
     return s;
 }

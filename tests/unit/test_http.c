@@ -132,6 +132,20 @@ START_TEST(path_query_and_headers_reach_the_handler_as_they_were_sent)
 }
 END_TEST
 
+START_TEST(headers_with_a_prefix_are_told_in_order_with_their_names_as_sent)
+{
+    struct http_client c = http_client_open(f->port);
+    struct http_answer a = ask(&c, "GET /tell HTTP/1.1\r\nHost: h\r\nX-Each-Kind:  big one \r\n"
+                                   "x-eAch-:1\r\nX-Eac: no\r\nX-EACH-kind: 2\r\n\r\n");
+    char want[128];
+    snprintf(want, sizeof want,
+             "|X-Each-Kind=big one|x-eAch-=1|X-EACH-kind=2|127.0.0.1|127.0.0.1:%u|", f->port);
+    ck_assert_ptr_nonnull(strstr(a.body, want));
+    http_answer_free(&a);
+    http_client_close(&c);
+}
+END_TEST
+
 START_TEST(a_query_of_a_thousand_arguments_arrives_whole)
 {
     struct http_client c = http_client_open(f->port);
@@ -580,6 +594,7 @@ Suite *suite_new(void)
     tcase_add_test(t, pipelined_requests_are_answered_in_order);
     tcase_add_test(t, a_head_has_the_headers_of_its_get_and_no_body);
     tcase_add_test(t, path_query_and_headers_reach_the_handler_as_they_were_sent);
+    tcase_add_test(t, headers_with_a_prefix_are_told_in_order_with_their_names_as_sent);
     tcase_add_test(t, a_query_of_a_thousand_arguments_arrives_whole);
     tcase_add_test(t, each_request_has_its_own_uuid);
     tcase_add_test(t, connection_close_is_respected);

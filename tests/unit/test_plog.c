@@ -244,6 +244,40 @@ START_TEST(too_many_waiting_bytes_are_refused_until_a_round)
 }
 END_TEST
 
+/* Also when first numbers have to be asked of the files, as after a start. */
+START_TEST(segments_tell_which_messages_they_hold)
+{
+    struct plog_segment s[16];
+    size_t n, two;
+    struct plog_log *l = create(0);
+    for (int i = 0; i < 20; i++) {
+        append(l, 5000, true);
+        plog_commit(store, false);
+    }
+    if (_i == 1)
+        l = reopen(true);
+    ck_assert_int_eq(plog_segments(l, 0, s, 16, &n), ERR_OK);
+    ck_assert_uint_eq(n, plog_log_size(l).segments);
+    ck_assert_uint_gt(n, 4);
+    uint64_t number = 0, bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_uint_eq(s[i].first_number, number);
+        ck_assert_uint_gt(s[i].end_number, number);
+        ck_assert(s[i].sealed == (i + 1 < n));
+        number = s[i].end_number;
+        bytes += s[i].bytes;
+    }
+    ck_assert_uint_eq(number, 20);
+    ck_assert_uint_eq(bytes, plog_log_size(l).bytes);
+    struct plog_segment some[2];
+    ck_assert_int_eq(plog_segments(l, s[0].base_offset + 1, some, 2, &two), ERR_OK);
+    ck_assert_uint_eq(two, 2);
+    ck_assert_mem_eq(some, s + 1, sizeof some);
+    ck_assert_int_eq(plog_segments(l, s[n - 1].base_offset + 1, some, 2, &two), ERR_OK);
+    ck_assert_uint_eq(two, 0);
+}
+END_TEST
+
 START_TEST(release_deletes_whole_old_segments_only)
 {
     struct plog_log *l = create(0);
@@ -687,6 +721,7 @@ Suite *suite_new(void)
     tcase_add_test(t, the_same_log_is_not_made_twice_and_a_removed_one_stays_away);
     tcase_add_test(t, a_batch_larger_than_journal_and_segment_is_stored);
     tcase_add_test(t, too_many_waiting_bytes_are_refused_until_a_round);
+    tcase_add_loop_test(t, segments_tell_which_messages_they_hold, 0, 2);
     tcase_add_test(t, release_deletes_whole_old_segments_only);
     tcase_add_test(t, two_snapshots_are_kept_and_the_newest_good_one_is_read);
     tcase_add_test(t, a_directory_in_use_is_refused);

@@ -12,7 +12,9 @@ Suite *suite_new(void)
     suite_add_tcase(s, tcase_moves());
     suite_add_tcase(s, tcase_fifo());
     suite_add_tcase(s, tcase_window());
+    suite_add_tcase(s, tcase_send());
     suite_add_tcase(s, tcase_look());
+    suite_add_tcase(s, tcase_history());
     suite_add_tcase(s, tcase_clean());
     return s;
 }

@@ -388,6 +388,64 @@ START_TEST(a_full_page_that_is_the_last_says_so)
 }
 END_TEST
 
+START_TEST(what_one_peek_scans_is_bounded)
+{
+    struct queue_topic *t = topic_of("q");
+    struct queue_seen seen[3];
+    struct queue_place next;
+    size_t n;
+    bool more;
+    for (int i = 0; i < 10; i++)
+        send_text("q", "x");
+    struct queue_peek request = everything;
+    request.match = BYTES_OF("y");
+    request.scan_max = 3;
+    ck_assert_int_eq(queue_peek(t, &request, &arena, seen, &n, &next, &more), ERR_OK);
+    ck_assert(more && n == 0 && next.number == 3);
+    request.newest = true;
+    request.from.number = UINT64_MAX;
+    ck_assert_int_eq(queue_peek(t, &request, &arena, seen, &n, &next, &more), ERR_OK);
+    ck_assert(more && n == 0 && next.number == 7);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+/* Delayed by themselves, so that the state knows of each that it is not ready. */
+static void send_delayed_many(struct queue_topic *t, int hundreds)
+{
+    struct queue_message m[QUEUE_SEND_MAX];
+    struct queue_sent sent[QUEUE_SEND_MAX];
+    enum err errs[QUEUE_SEND_MAX];
+    for (size_t i = 0; i < QUEUE_SEND_MAX; i++)
+        m[i] = (struct queue_message){.body = BYTES_OF("x"), .delay_ms = 60000};
+    for (int i = 0; i < hundreds; i++) {
+        struct waiting w;
+        waiting_init(&w);
+        queue_send(t, m, QUEUE_SEND_MAX, sent, errs, &w.w);
+        waiting_finish(&w);
+    }
+}
+
+START_TEST(what_one_peek_walks_over_is_bounded)
+{
+    struct queue_topic *t = topic_of("q");
+    struct queue_seen seen[1];
+    struct queue_place next;
+    size_t n;
+    bool more;
+    send_delayed_many(t, PARTITION_LOOK_WALK_MAX / QUEUE_SEND_MAX + 1);
+    send_text("q", "ready");
+    struct queue_peek request = everything;
+    request.states = QUEUE_READY;
+    request.max = 1;
+    request.scan_max = 1;
+    ck_assert_int_eq(queue_peek(t, &request, &arena, seen, &n, &next, &more), ERR_OK);
+    ck_assert(more && n == 0 && next.number == PARTITION_LOOK_WALK_MAX);
+    ck_assert_str_eq(peek_with("q", request), "ready ready");
+    queue_topic_give_back(t);
+}
+END_TEST
+
 static void set_three(struct topic_config *c)
 {
     c->partitions = 3;
@@ -465,6 +523,8 @@ TCase *tcase_look(void)
     tcase_add_test(t, a_peek_shows_what_was_asked_for);
     tcase_add_loop_test(t, pages_of_any_size_show_the_same, 0, 14);
     tcase_add_test(t, a_full_page_that_is_the_last_says_so);
+    tcase_add_test(t, what_one_peek_scans_is_bounded);
+    tcase_add_test(t, what_one_peek_walks_over_is_bounded);
     tcase_add_test(t, partitions_follow_one_another);
     tcase_add_test(t, a_group_tells_its_polls_and_its_oldest_message);
     return t;

@@ -57,6 +57,65 @@ START_TEST(a_change_is_kept_and_what_was_lent_stays_as_it_was)
 }
 END_TEST
 
+static int64_t version_of(struct queue_topic *t)
+{
+    int64_t version = 0;
+    ck_assert_ptr_eq(queue_topic_config_version(t, &version), queue_topic_config(t));
+    return version;
+}
+
+START_TEST(a_version_stands_for_the_settings_as_they_are)
+{
+    struct queue_topic *t = topic_of("q");
+    int64_t first = version_of(t), visibility_ms = 7000;
+    ck_assert_int_gt(first, 0);
+    ck_assert_int_eq(queue_topic_change(t, refuse, NULL), ERR_INVALID);
+    ck_assert_int_eq(version_of(t), first);
+    topic_set("q", set_visibility, &visibility_ms);
+    int64_t second = version_of(t);
+    ck_assert_int_gt(second, first);
+    queue_topic_give_back(t);
+    bench_restart();
+    t = topic_of("q");
+    ck_assert_int_eq(version_of(t), second);
+    queue_topic_give_back(t);
+    topic_drop("q");
+    t = topic_of("q");
+    ck_assert_int_gt(version_of(t), second);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+START_TEST(a_change_that_insists_on_another_version_changes_nothing)
+{
+    struct queue_topic *t = topic_of("q");
+    int64_t first = version_of(t), seven = 7000, eight = 8000;
+    ck_assert_int_eq(queue_topic_change_if(t, first, set_visibility, &seven), ERR_OK);
+    int64_t second = version_of(t);
+    ck_assert_int_eq(queue_topic_change_if(t, first, set_visibility, &eight), ERR_CONFLICT);
+    ck_assert_int_eq(queue_topic_change_if(t, second + 1, set_visibility, &eight), ERR_CONFLICT);
+    ck_assert_int_eq(queue_topic_config(t)->visibility_ms, 7000);
+    ck_assert_int_eq(version_of(t), second);
+    ck_assert_int_eq(queue_topic_change_if(t, 0, set_visibility, &eight), ERR_OK);
+    ck_assert_int_eq(queue_topic_config(t)->visibility_ms, 8000);
+    queue_topic_give_back(t);
+}
+END_TEST
+
+START_TEST(a_delete_that_insists_on_another_version_deletes_nothing)
+{
+    struct queue_topic *t = topic_of("q"), *again;
+    int64_t version = version_of(t);
+    send_text("q", "a");
+    ck_assert_int_eq(queue_topic_delete_if(t, version + 1), ERR_CONFLICT);
+    ck_assert_counts("q", 1, 0, 0);
+    ck_assert_int_eq(queue_topic_delete_if(t, version), ERR_OK);
+    ck_assert_int_eq(queue_topic_find(bench.q, BYTES_OF("q"), &again), ERR_NOT_FOUND);
+    ck_assert_int_eq(queue_topic_delete_if(t, version), ERR_NOT_FOUND);
+    queue_topic_give_back(t);
+}
+END_TEST
+
 START_TEST(a_change_writes_nothing_into_the_log)
 {
     struct queue_topic *t = topic_of("q");
@@ -202,6 +261,9 @@ TCase *tcase_topics(void)
     tcase_add_checked_fixture(t, bench_setup, bench_teardown);
     tcase_add_test(t, a_second_topic_of_the_name_is_refused);
     tcase_add_test(t, a_change_is_kept_and_what_was_lent_stays_as_it_was);
+    tcase_add_test(t, a_version_stands_for_the_settings_as_they_are);
+    tcase_add_test(t, a_change_that_insists_on_another_version_changes_nothing);
+    tcase_add_test(t, a_delete_that_insists_on_another_version_deletes_nothing);
     tcase_add_test(t, a_change_writes_nothing_into_the_log);
     tcase_add_test(t, a_topic_made_again_starts_empty_and_old_receipts_have_no_effect);
     tcase_add_test(t, a_dropped_topic_is_gone_for_those_who_hold_it_and_after_a_start);

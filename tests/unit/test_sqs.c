@@ -398,7 +398,7 @@ START_TEST(an_unknown_action_differs_from_one_that_is_not_built)
     ck_assert_int_eq(fault.code, SQS_FAULT_UNKNOWN_OPERATION);
     ck_assert(!sqs_action_find(BYTES_OF("\xff"), &a, &fault));
     ck_assert_int_eq(fault.code, SQS_FAULT_UNKNOWN_OPERATION);
-    ck_assert(!sqs_action_find(BYTES_OF("TagQueue"), &a, &fault));
+    ck_assert(!sqs_action_find(BYTES_OF("AddPermission"), &a, &fault));
     ck_assert_int_eq(fault.code, SQS_FAULT_UNSUPPORTED_OPERATION);
     ck_assert(sqs_action_find(BYTES_OF("SendMessage"), &a, &fault));
     ck_assert(!sqs_action_find(BYTES_OF("sendmessage"), &a, &fault));

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/put.h"
+
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/codec.h"
+
+void rest_put_counters(struct json_writer *w, const struct queue_counters *c)
+{
+    json_put_key(w, "visible");
+    json_put_uint64(w, c->visible);
+    json_put_key(w, "in_flight");
+    json_put_uint64(w, c->in_flight);
+    json_put_key(w, "delayed");
+    json_put_uint64(w, c->delayed);
+    json_put_key(w, "moving");
+    json_put_uint64(w, c->moving);
+}
+
+void rest_put_uuid(struct json_writer *w, const char *key, const uint8_t id[16])
+{
+    char hex[33], text[CODEC_UUID_ROOM];
+    codec_hex_text((struct bytes){id, 16}, hex);
+    snprintf(text, sizeof text, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
+             hex + 20);
+    json_put_key(w, key);
+    json_put_text(w, text);
+}
+
+void rest_put_md5(struct json_writer *w, const char *key, const uint8_t md5[16])
+{
+    char hex[33];
+    codec_hex_text((struct bytes){md5, 16}, hex);
+    json_put_key(w, key);
+    json_put_text(w, hex);
+}
+
+/* The request's own target with another cursor. */
+static void put_link(struct buf *out, struct http_request *r, const char *next)
+{
+    struct bytes path = http_path(r), rest = http_query(r);
+    buf_put_u8(out, '<');
+    buf_put_bytes(out, path);
+    buf_put_text(out, "?cursor=");
+    rest_percent_put(out, bytes_of_text(next));
+    while (rest.n > 0) {
+        const char *at = rest.at, *end = memchr(at, '&', rest.n);
+        size_t n = end == NULL ? rest.n : (size_t)(end - at);
+        struct bytes pair = {at, n};
+        if (!bytes_start_with(pair, BYTES_OF("cursor=")) && memchr(at, '>', n) == NULL) {
+            buf_put_u8(out, '&');
+            buf_put_bytes(out, pair);
+        }
+        size_t used = end == NULL ? n : n + 1;
+        rest = (struct bytes){at + used, rest.n - used};
+    }
+    buf_put_text(out, ">; rel=\"next\"");
+    buf_put_u8(out, 0);
+}
+
+void rest_reply_page(struct rest_call *c, struct json_writer *w, const char *next)
+{
+    struct buf link = BUF_EMPTY;
+    size_t n = 0;
+    if (next[0] != 0) {
+        json_put_key(w, "next_cursor");
+        json_put_text(w, next);
+        put_link(&link, c->http, next);
+        n = 1;
+    }
+    json_end_object(w);
+    json_writer_done(w);
+    const struct http_answer_header header = {"Link", link.at};
+    rest_answer_json(c->http, 200, &header, n, w->out);
+    buf_fini(&link);
+}
+
+void rest_reply_json(struct rest_call *c, struct json_writer *w)
+{
+    json_writer_done(w);
+    rest_answer_json(c->http, 200, NULL, 0, w->out);
+}
+
+/* arn:…:name, the form in which SQS's side keeps the sources. */
+static bool arn_names(const char *arn, struct bytes name)
+{
+    const char *colon = arn == NULL ? NULL : strrchr(arn, ':');
+    return colon != NULL && bytes_equal(bytes_of_text(colon + 1), name);
+}
+
+bool rest_redrive_allowed(const char *policy, struct bytes source)
+{
+    size_t i;
+    json_t *arn, *root = policy == NULL ? NULL : json_loads(policy, 0, NULL);
+    const char *word = json_string_value(json_object_get(root, "redrivePermission"));
+    bool allowed = word == NULL || strcmp(word, "allowAll") == 0;
+    if (word != NULL && strcmp(word, "byQueue") == 0)
+        json_array_foreach(json_object_get(root, "sourceQueueArns"), i, arn)
+        {
+            allowed = allowed || arn_names(json_string_value(arn), source);
+        }
+    json_decref(root);
+    return allowed;
+}

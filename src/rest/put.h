@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Parts of answers that several operations have. */
+#ifndef REST_PUT_H
+#define REST_PUT_H
+
+#include "rest/call.h"
+
+/* visible, in_flight, delayed, moving: members of the object that is open. */
+void rest_put_counters(struct json_writer *w, const struct queue_counters *c);
+void rest_put_uuid(struct json_writer *w, const char *key, const uint8_t id[16]);
+void rest_put_md5(struct json_writer *w, const char *key, const uint8_t md5[16]);
+
+/* Ends a list's object and answers it: with next_cursor and a Link header unless `next` is "". */
+void rest_reply_page(struct rest_call *c, struct json_writer *w, const char *next);
+/* Ends the writer and answers 200. */
+void rest_reply_json(struct rest_call *c, struct json_writer *w);
+
+/* Whether a RedriveAllowPolicy, SQS's text or NULL, lets `source` use its topic for dead letters.
+ */
+bool rest_redrive_allowed(const char *policy, struct bytes source);
+
+#endif

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The REST API: topics, messages, groups, leases and partitions under /v1/topics, its description
+ * at /v1/openapi.yaml, and a page for each problem under /problems. */
+#ifndef REST_REST_H
+#define REST_REST_H
+
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "http/http.h"
+#include "queue/queue.h"
+
+struct rest {
+    struct queue *queue;       /* borrowed; set before the server starts, as the clock is */
+    const struct clock *clock; /* borrowed */
+};
+
+enum { REST_ROUTES_MAX = 4 };
+
+/* Writes the room's routes; gives their number. `s` is lent to the server. */
+size_t rest_routes(struct rest *s, struct http_route out[REST_ROUTES_MAX]);
+
+/* Answers a request that http refused before any handler saw it: as a problem. */
+void rest_refuse(struct http_request *r, int status, const char *detail);
+
+#endif

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqs/out.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/codec.h"
+#include "base/utf8.h"
+
+#define NAMESPACE "http://queue.amazonaws.com/doc/2012-11-05/"
+
+/* ---- XML ---- */
+
+/* What stands for this byte; NULL: the byte itself. */
+static const char *entity_of(char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\r':
+        return "&#xD;";
+    default:
+        return NULL;
+    }
+}
+
+static void escape_allowed(struct buf *to, struct bytes text)
+{
+    const char *at = text.at;
+    size_t done = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        const char *entity = entity_of(at[i]);
+        if (entity == NULL)
+            continue;
+        buf_put(to, at + done, i - done);
+        buf_put_text(to, entity);
+        done = i + 1;
+    }
+    if (text.n > done)
+        buf_put(to, at + done, text.n - done);
+}
+
+void sqs_xml_escape(struct buf *to, struct bytes text)
+{
+    while (text.n > 0) {
+        const unsigned char *at = text.at;
+        size_t n = utf8_first_forbidden(text);
+        escape_allowed(to, (struct bytes){at, n});
+        if (n == text.n)
+            return;
+        buf_put_text(to, "\xef\xbf\xbd");
+        size_t bad = utf8_char_bytes(at + n, text.n - n);
+        n += bad > 0 ? bad : 1;
+        text = (struct bytes){at + n, text.n - n};
+    }
+}
+
+static void tag_open(struct sqs_out *o, const char *name)
+{
+    buf_put_u8(o->to, '<');
+    buf_put_text(o->to, name);
+    buf_put_u8(o->to, '>');
+}
+
+static void tag_close(struct sqs_out *o, const char *name)
+{
+    buf_put_text(o->to, "</");
+    buf_put_text(o->to, name);
+    buf_put_u8(o->to, '>');
+}
+
+static void element(struct sqs_out *o, const char *name, struct bytes value)
+{
+    tag_open(o, name);
+    sqs_xml_escape(o->to, value);
+    tag_close(o, name);
+}
+
+static void xml_begin(struct buf *to, const char *action)
+{
+    buf_put_format(to, "<?xml version=\"1.0\"?><%sResponse xmlns=\"" NAMESPACE "\">", action);
+}
+
+static void xml_end(struct buf *to, const char *action, const char *request_id)
+{
+    buf_put_format(to,
+                   "<ResponseMetadata><RequestId>%s</RequestId></ResponseMetadata></%sResponse>",
+                   request_id, action);
+}
+
+/* ---- the whole ---- */
+
+struct sqs_out sqs_out_begin(struct buf *to, enum sqs_protocol protocol, const char *action)
+{
+    struct sqs_out o = {.to = to, .protocol = protocol, .action = action};
+    if (protocol == SQS_PROTOCOL_JSON) {
+        o.json = json_writer_to(to);
+        json_begin_object(&o.json);
+        return o;
+    }
+    xml_begin(to, action);
+    o.result_at = to->n;
+    buf_put_format(to, "<%sResult>", action);
+    return o;
+}
+
+void sqs_out_end(struct sqs_out *o, const char *request_id)
+{
+    CHECK(o->depth == 0);
+    if (o->protocol == SQS_PROTOCOL_JSON) {
+        json_end_object(&o->json);
+        json_writer_done(&o->json);
+        return;
+    }
+    if (o->to->n == o->result_at + strlen(o->action) + sizeof "<Result>" - 1) {
+        o->to->n = o->result_at; /* nothing stands in it */
+        buf_put_format(o->to, "<%sResult/>", o->action);
+    } else {
+        buf_put_format(o->to, "</%sResult>", o->action);
+    }
+    xml_end(o->to, o->action, request_id);
+}
+
+void sqs_out_void(struct buf *to, enum sqs_protocol protocol, const char *action,
+                  const char *request_id)
+{
+    if (protocol == SQS_PROTOCOL_JSON)
+        return; /* no bytes at all */
+    xml_begin(to, action);
+    xml_end(to, action, request_id);
+}
+
+void sqs_out_fault(struct buf *to, bool senders, const char *code, struct bytes text,
+                   const char *request_id)
+{
+    buf_put_format(to,
+                   "<?xml version=\"1.0\"?><ErrorResponse xmlns=\"" NAMESPACE "\"><Error>"
+                   "<Type>%s</Type><Code>%s</Code><Message>",
+                   senders ? "Sender" : "Receiver", code);
+    sqs_xml_escape(to, text);
+    buf_put_format(to, "</Message><Detail/></Error><RequestId>%s</RequestId></ErrorResponse>",
+                   request_id);
+}
+
+/* ---- fields ---- */
+
+void sqs_out_text(struct sqs_out *o, const char *name, struct bytes value)
+{
+    if (o->protocol == SQS_PROTOCOL_QUERY) {
+        element(o, name, value);
+        return;
+    }
+    json_put_key(&o->json, name);
+    json_put_string(&o->json, value);
+}
+
+void sqs_out_bool(struct sqs_out *o, const char *name, bool value)
+{
+    if (o->protocol == SQS_PROTOCOL_QUERY) {
+        element(o, name, bytes_of_text(value ? "true" : "false"));
+        return;
+    }
+    json_put_key(&o->json, name);
+    json_put_bool(&o->json, value);
+}
+
+void sqs_out_blob(struct sqs_out *o, const char *name, struct bytes value)
+{
+    if (o->protocol == SQS_PROTOCOL_QUERY) {
+        tag_open(o, name);
+        codec_base64_put(o->to, value);
+        tag_close(o, name);
+        return;
+    }
+    json_put_key(&o->json, name);
+    json_put_base64(&o->json, value);
+}
+
+void sqs_out_md5(struct sqs_out *o, const char *name, const uint8_t md5[16])
+{
+    char hex[33];
+    codec_hex_text((struct bytes){md5, 16}, hex);
+    sqs_out_text(o, name, (struct bytes){hex, 32});
+}
+
+void sqs_out_uuid(struct sqs_out *o, const char *name, const uint8_t id[16])
+{
+    char hex[33], text[CODEC_UUID_ROOM];
+    codec_hex_text((struct bytes){id, 16}, hex);
+    snprintf(text, sizeof text, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
+             hex + 20);
+    sqs_out_text(o, name, bytes_of_text(text));
+}
+
+struct bytes sqs_sequence(uint64_t number, char room[SQS_SEQUENCE_ROOM])
+{
+    snprintf(room, SQS_SEQUENCE_ROOM, "%020" PRIu64, number);
+    return bytes_of_text(room);
+}
+
+void sqs_out_sequence(struct sqs_out *o, const char *name, uint64_t number)
+{
+    char text[SQS_SEQUENCE_ROOM];
+    sqs_out_text(o, name, sqs_sequence(number, text));
+}
+
+/* ---- lists and maps ---- */
+
+static void push(struct sqs_out *o, struct sqs_out_list list)
+{
+    CHECK(o->depth < SQS_OUT_DEPTH_MAX);
+    o->lists[o->depth++] = list;
+}
+
+/* The innermost one, with its JSON begun: something stands in it. */
+static struct sqs_out_list *opened(struct sqs_out *o)
+{
+    CHECK(o->depth > 0);
+    struct sqs_out_list *list = &o->lists[o->depth - 1];
+    if (!list->opened && o->protocol == SQS_PROTOCOL_JSON) {
+        json_put_key(&o->json, list->json_name);
+        if (list->map)
+            json_begin_object(&o->json);
+        else
+            json_begin_array(&o->json);
+    }
+    list->opened = true;
+    return list;
+}
+
+static void pop(struct sqs_out *o)
+{
+    CHECK(o->depth > 0);
+    const struct sqs_out_list *list = &o->lists[--o->depth];
+    if (!list->opened || o->protocol == SQS_PROTOCOL_QUERY)
+        return;
+    if (list->map)
+        json_end_object(&o->json);
+    else
+        json_end_array(&o->json);
+}
+
+void sqs_out_list_begin(struct sqs_out *o, const char *json_name, const char *xml_item)
+{
+    push(o, (struct sqs_out_list){.json_name = json_name, .xml_item = xml_item});
+}
+
+void sqs_out_item_begin(struct sqs_out *o)
+{
+    const struct sqs_out_list *list = opened(o);
+    if (o->protocol == SQS_PROTOCOL_QUERY)
+        tag_open(o, list->xml_item);
+    else
+        json_begin_object(&o->json);
+}
+
+void sqs_out_item_end(struct sqs_out *o)
+{
+    if (o->protocol == SQS_PROTOCOL_QUERY)
+        tag_close(o, opened(o)->xml_item);
+    else
+        json_end_object(&o->json);
+}
+
+void sqs_out_item_text(struct sqs_out *o, struct bytes value)
+{
+    const struct sqs_out_list *list = opened(o);
+    if (o->protocol == SQS_PROTOCOL_QUERY)
+        element(o, list->xml_item, value);
+    else
+        json_put_string(&o->json, value);
+}
+
+void sqs_out_list_end(struct sqs_out *o)
+{
+    pop(o);
+}
+
+void sqs_out_map_begin(struct sqs_out *o, const char *json_name, const char *xml_item,
+                       const char *xml_key)
+{
+    push(o, (struct sqs_out_list){
+                .json_name = json_name, .xml_item = xml_item, .xml_key = xml_key, .map = true});
+}
+
+void sqs_out_map_put(struct sqs_out *o, struct bytes key, struct bytes value)
+{
+    const struct sqs_out_list *list = opened(o);
+    if (o->protocol == SQS_PROTOCOL_JSON) {
+        json_put_key_bytes(&o->json, key);
+        json_put_string(&o->json, value);
+        return;
+    }
+    tag_open(o, list->xml_item);
+    element(o, list->xml_key, key);
+    element(o, "Value", value);
+    tag_close(o, list->xml_item);
+}
+
+void sqs_out_map_entry_begin(struct sqs_out *o, struct bytes key)
+{
+    const struct sqs_out_list *list = opened(o);
+    if (o->protocol == SQS_PROTOCOL_JSON) {
+        json_put_key_bytes(&o->json, key);
+        json_begin_object(&o->json);
+        return;
+    }
+    tag_open(o, list->xml_item);
+    element(o, list->xml_key, key);
+    tag_open(o, "Value");
+}
+
+void sqs_out_map_entry_end(struct sqs_out *o)
+{
+    if (o->protocol == SQS_PROTOCOL_JSON) {
+        json_end_object(&o->json);
+        return;
+    }
+    tag_close(o, "Value");
+    tag_close(o, opened(o)->xml_item);
+}
+
+void sqs_out_map_end(struct sqs_out *o)
+{
+    pop(o);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sqs/protocol.h"
+
+#include <string.h>
+#include <strings.h>
+
+static bool starts_with_type(struct bytes header, const char *type)
+{
+    size_t n = strlen(type);
+    const char *at = header.at;
+    return header.n >= n && strncasecmp(at, type, n) == 0 &&
+           (header.n == n || at[n] == ';' || at[n] == ' ' || at[n] == '.' || at[n] == '-');
+}
+
+enum sqs_protocol sqs_protocol_of(const struct http_request *r)
+{
+    enum http_method method = http_method_of(r);
+    if (method == HTTP_GET || method == HTTP_HEAD)
+        return SQS_PROTOCOL_QUERY;
+    struct bytes type = http_header(r, "Content-Type");
+    if (starts_with_type(type, "application/x-amz-json"))
+        return SQS_PROTOCOL_JSON;
+    if (starts_with_type(type, "application/x-www-form-urlencoded"))
+        return SQS_PROTOCOL_QUERY;
+    if (http_header(r, "X-Amz-Target").n > 0 || method != HTTP_POST)
+        return SQS_PROTOCOL_JSON;
+    return http_query(r).n > 0 || type.n == 0 ? SQS_PROTOCOL_QUERY : SQS_PROTOCOL_JSON;
+}
