@@ -12,6 +12,7 @@ enum {
     STEP_IO_BYTES = 256 << 10,
     STEP_MS = 20, /* between two steps: 13 MB of reading and writing a second */
     SMALL_PART = 8,
+    COUNT_AT_A_TIME = 8192, /* numbers, under the partition's lock */
 };
 
 /* A segment as a look sees it. */
@@ -50,9 +51,14 @@ static void remember(struct queue_partition *p, uint64_t offset, uint64_t end_of
 
 static uint64_t count_wanted(struct queue_partition *p, const struct plog_segment *s)
 {
-    lock_take(&p->lk);
-    uint64_t wanted = partition_wanted_count(p->state, s->first_number, s->end_number);
-    lock_give(&p->lk);
+    uint64_t wanted = 0;
+    for (uint64_t from = s->first_number; from < s->end_number; from += COUNT_AT_A_TIME) {
+        bool last = s->end_number - from <= COUNT_AT_A_TIME;
+        uint64_t end = last ? s->end_number : from + COUNT_AT_A_TIME;
+        lock_take(&p->lk);
+        wanted += partition_wanted_count(p->state, from, end);
+        lock_give(&p->lk);
+    }
     return wanted;
 }
 
