@@ -28,6 +28,7 @@ struct peeking {
     const struct topic_config *config;
     uint32_t gid;
     struct arena *arena;
+    struct reader reader; /* of the partition at hand */
     struct queue_seen *out;
     size_t n;
     size_t bytes;      /* of what is in `out` */
@@ -90,13 +91,12 @@ static enum err take_looks(struct peeking *k, const struct queue_partition *p,
                            struct partition_looking *l, const struct partition_view *view,
                            struct partition_look *looks, size_t n)
 {
-    struct reader reader;
-    enum err e = ERR_OK;
-    reader_init(&reader);
     for (size_t i = 0; i < n && !k->stopped; i++) {
         struct record_message m;
-        e = reader_get(&reader, p->log, looks[i].number,
-                       l->downward ? READ_AHEAD_SINGLE : READ_AHEAD_UPWARD, &m);
+        enum err e = reader_get(&k->reader, p->log, looks[i].number,
+                                l->downward ? READ_AHEAD_SINGLE : READ_AHEAD_UPWARD, &m);
+        if (e == ERR_IO || e == ERR_FAILED)
+            return e;
         bool taken = e != ERR_OK || take(k, p, &looks[i], view, &m);
         k->scanned += taken;
         k->stopped = !taken || is_full(k);
@@ -104,12 +104,8 @@ static enum err take_looks(struct peeking *k, const struct queue_partition *p,
             l->place = looks[i].number + (taken != l->downward);
             l->end = false;
         }
-        if (e == ERR_IO || e == ERR_FAILED)
-            break;
-        e = ERR_OK;
     }
-    reader_fini(&reader);
-    return e;
+    return ERR_OK;
 }
 
 /* Goes on in one partition until nothing is left there or the peek is full. */
@@ -118,6 +114,7 @@ static enum err peek_partition(struct peeking *k, struct queue_partition *p,
 {
     struct partition_look looks[LOOKS_AT_A_TIME];
     enum err e = ERR_OK;
+    reader_init(&k->reader);
     while (e == ERR_OK && !l->end && !k->stopped) {
         lock_take(&p->lk);
         struct partition_view view = partition_view_locked(p, k->config);
@@ -129,6 +126,7 @@ static enum err peek_partition(struct peeking *k, struct queue_partition *p,
             k->stopped = is_full(k);
         }
     }
+    reader_fini(&k->reader);
     return e;
 }
 

@@ -16,6 +16,7 @@
 struct receive {
     struct rest_call *call;
     struct queue_receive request;
+    char peer[HTTP_ADDRESS_TEXT_MAX + 1]; /* the holder, when none was named */
     bool raw;
     bool polls; /* waits: the poll is registered until it is ended */
     int64_t deadline_boot_ms;
@@ -172,6 +173,10 @@ static bool read_request(struct rest_call *c, struct receive *r)
         .visibility_ms = visibility->given ? visibility->number : -1,
         .holder = rest_query_get(&c->query, "holder")->text,
     };
+    if (r->request.holder.n == 0) {
+        http_peer_address(c->http, r->peer);
+        r->request.holder = bytes_of_text(r->peer);
+    }
     r->raw = raw->given ? raw->number == 1 : rest_accept_raw(http_header(c->http, "Accept"));
     if (r->raw && r->request.max != 1)
         return rest_fault_at(&c->fault, REST_PROBLEM_INVALID_PARAMETER, "parameter", "max",

@@ -13,7 +13,8 @@
 struct receive {
     struct sqs_call *call;
     struct queue_receive request;
-    bool polls; /* waits: the poll is registered until it is ended */
+    char holder[HTTP_ADDRESS_TEXT_MAX + 1]; /* who is shown to hold the leases: the peer */
+    bool polls;                             /* waits: the poll is registered until it is ended */
     int64_t deadline_boot_ms;
     struct queue_poll poll;
     atomic_bool called; /* by queue, since the last look */
@@ -160,6 +161,8 @@ void sqs_answer_ReceiveMessage(struct sqs_call *c)
         sqs_reply_fault(c);
         return;
     }
+    http_peer_address(c->http, r->holder);
+    r->request.holder = bytes_of_text(r->holder);
     r->request.max = in->max_messages.given ? (size_t)in->max_messages.value : 1;
     r->request.visibility_ms = in->one.visibility_s.given ? in->one.visibility_s.value * 1000 : -1;
     int64_t wait_ms = in->wait_s.given ? in->wait_s.value * 1000 : c->config->receive_wait_ms;

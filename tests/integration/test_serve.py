@@ -189,6 +189,7 @@ def a_known_state_is_shown_exactly():
         assert (topic["stats"]["visible"], topic["stats"]["in_flight"], topic["stats"]["delayed"]) == (3, 2, 1), topic
         leases = c.get("/v1/topics/q/groups/default/leases")["leases"]
         assert [x["number"] for x in leases] == [0, 1] and 25 < leases[0]["left_seconds"] <= 30, leases
+        assert [x["holder"] for x in leases] == ["127.0.0.1"] * 2, leases
         part = c.get("/v1/topics/q/partitions")["partitions"][0]
         assert part["next_number"] == 6 and part["state"] == "ok", part
 

@@ -220,6 +220,29 @@ static enum err set_visibility(void *arg, struct topic_config *c)
     return ERR_OK;
 }
 
+/* Everything is looked at while it changes. */
+static bool look_around(void)
+{
+    static struct queue_seen found[QUEUE_PEEK_MAX];
+    struct queue_peek request = {.states = QUEUE_UNFINISHED,
+                                 .max = QUEUE_PEEK_MAX,
+                                 .bytes_max = 1 << 20,
+                                 .scan_max = QUEUE_PEEK_SCAN_MAX};
+    struct queue_group_info group;
+    struct queue_place next;
+    struct queue_bytes bytes;
+    struct arena arena;
+    size_t n;
+    bool more;
+    arena_init(&arena, NULL, 0);
+    bool good = queue_peek(topic, &request, &arena, found, &n, &next, &more) == ERR_OK &&
+                queue_group_look(topic, BYTES_NONE, &group) == ERR_OK &&
+                queue_partition_bytes(topic, 0, &bytes) == ERR_OK &&
+                bytes.bytes_live <= bytes.bytes;
+    arena_fini(&arena);
+    return good;
+}
+
 static void churn_once(struct queue_job *job)
 {
     static uint32_t turn;
@@ -227,7 +250,7 @@ static void churn_once(struct queue_job *job)
     struct topic_config config;
     struct queue_topic *t;
     turn++;
-    if (queue_topic_change(topic, set_visibility, &turn) != ERR_OK)
+    if (queue_topic_change(topic, set_visibility, &turn) != ERR_OK || !look_around())
         __atomic_fetch_add(&waits_failed, 1, __ATOMIC_RELAXED);
     topic_config_init(&config);
     snprintf(config.name, sizeof config.name, "comes-and-goes");
