@@ -397,12 +397,18 @@ static void clean_go_on(struct model *m)
         stop_cleaning(m);
 }
 
+/* Lives are short, so what a cleaning needs is brought about now and then. */
 static void clean(struct model *m, struct model_log *l)
 {
-    if (m->clean == NULL)
-        clean_begin(m, l);
-    else
+    if (m->clean != NULL) {
         clean_go_on(m);
+        return;
+    }
+    if (rng_below(&m->rng, 3) == 0)
+        plog_checkpoint_ask(m->plog);
+    if (rng_below(&m->rng, 2) == 0)
+        take_snapshot(l);
+    clean_begin(m, l);
 }
 
 void model_step(struct model *m)

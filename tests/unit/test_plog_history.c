@@ -89,7 +89,7 @@ START_TEST(what_was_durable_survives_any_power_cut)
     for (uint64_t i = 0; i < seeds_of(120); i++) {
         run(test_seed() + i, true);
     }
-    ck_assert(seeds_of(120) < 100 || cleaned_n > 20);
+    ck_assert_msg(seeds_of(120) < 100 || cleaned_n > 20, "%u cleanings", cleaned_n);
 }
 END_TEST
 
