@@ -19,6 +19,7 @@ include tests/unit/queue.mk
 include tests/unit/http.mk
 include tests/unit/sqs.mk
 include tests/unit/rest.mk
+include tests/sim/sim.mk
 include tests/compat/compat.mk
 include tests/unit/cli.mk
 check_PROGRAMS += $(TEST_RUNNERS)

@@ -52,6 +52,7 @@ struct queue_options {
     uint8_t fresh_secret[32];    /* becomes the receipt secret at a first start */
     uint32_t segment_bytes;      /* 0: default */
     uint32_t cache_bytes;        /* 0: default */
+    uint32_t journal_bytes;      /* each file of the journal, the first one too; 0: default */
     uint64_t snapshot_log_bytes; /* snapshot a partition after so much log; 0: 64 MiB */
     uint64_t in_flight_max;      /* leases a partition and group; 0: 120,000 */
 };
