@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catalog/catalog.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/lock.h"
@@ -28,7 +29,9 @@ struct catalog {
     struct lock lk;
     sqlite3 *db; /* guarded by lk, as all below */
     sqlite3_stmt *statement[ST_N];
-    bool failed; /* a write or sync failed: what is on disk is unknown until the next open */
+    /* A write or sync failed: what is on disk is unknown until the next open. Set under lk, read
+     * anywhere. */
+    atomic_bool failed;
 };
 
 enum err catalog_open(const char *path, struct catalog **out)
@@ -250,10 +253,15 @@ static enum err txn_body_locked(struct catalog *c, const struct catalog_cmp *cmp
     return e;
 }
 
+bool catalog_failed(const struct catalog *c)
+{
+    return atomic_load_explicit(&c->failed, memory_order_relaxed);
+}
+
 static enum err txn_locked(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
                            const struct catalog_op *ops, size_t ops_n, int64_t *rev)
 {
-    if (c->failed)
+    if (catalog_failed(c))
         return ERR_FAILED;
     enum err e = statement_run_locked(c, ST_BEGIN, NULL);
     if (e == ERR_OK)
@@ -265,7 +273,7 @@ static enum err txn_locked(struct catalog *c, const struct catalog_cmp *cmps, si
         statement_run_locked(c, ST_ROLLBACK, NULL) != ERR_OK)
         e = ERR_IO;
     if (e == ERR_IO) {
-        c->failed = true;
+        atomic_store_explicit(&c->failed, true, memory_order_relaxed);
         note(NOTE_ERROR, "catalog", "%s: a write failed; no more changes until a restart", c->path);
     }
     return e;

@@ -397,6 +397,7 @@ static void fail_each_call(int with)
         fired = calls_left == 0;
         calls_left = 0;
         ck_assert_msg(fired == (e != ERR_OK), "call %d: err %d", i, e);
+        ck_assert_int_eq(catalog_failed(c), e == ERR_IO);
         if (e == ERR_IO)
             ck_assert_int_eq(catalog_txn(c, NULL, 0, ops, 2, NULL), ERR_FAILED);
         reopen();
