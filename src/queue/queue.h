@@ -77,7 +77,9 @@ void queue_pass_end(struct queue *q);
 void queue_commit_all(struct queue *q);
 
 int64_t queue_now_ms(const struct queue *q); /* partition time */
+/* A write or sync of a log, of the journal or of the catalogue failed: only a restart clears it. */
 bool queue_failed(const struct queue *q);
+bool queue_space_low(const struct queue *q); /* sends are refused; deletes are not */
 
 /* ---- jobs on the catalogue thread ---- */
 

@@ -5,6 +5,7 @@ INTEGRATION_TESTS = \
 	tests/integration/test_damage.sh \
 	tests/integration/test_serve.sh \
 	tests/integration/test_poll.sh \
+	tests/integration/test_full.sh \
 	tests/integration/test_proxy.sh \
 	tests/integration/test_cli.sh \
 	tests/integration/test_cli_work.sh \
