@@ -174,6 +174,7 @@ static void keep_partition(struct queue_partition *p)
         continue;
     snapshot_if_due(p);
     retention_release(p);
+    clean_look(p);
 }
 
 static void keep_house(struct queue *q, struct queue_topic **topics, size_t n)
@@ -206,6 +207,7 @@ int64_t queue_housekeep(struct queue *q)
             keep_house(q, topics, n);
         topics_give_back(topics, n);
     }
+    clean_step(q);
     remove_dropped(q);
     if (due) {
         free_removed(q, now_ms);
@@ -216,7 +218,8 @@ int64_t queue_housekeep(struct queue *q)
     int64_t next_ms =
         first != NULL && first->key < q->house_next_ms ? first->key : q->house_next_ms;
     lock_give(&q->house_lk);
-    return next_ms;
+    int64_t clean_ms = clean_next_ms(q);
+    return clean_ms < next_ms ? clean_ms : next_ms;
 }
 
 void house_run(struct queue *q)

@@ -109,6 +109,7 @@ static enum err open_stores(struct queue *q, const struct queue_options *o)
     p.disk = o->disk;
     if (o->segment_bytes != 0)
         p.segment_bytes = o->segment_bytes;
+    q->segment_bytes = p.segment_bytes;
     if (o->cache_bytes != 0)
         p.cache_bytes = o->cache_bytes;
     if (o->journal_bytes != 0)
@@ -275,6 +276,7 @@ void queue_close(struct queue *q)
         for (uint32_t k = 0; k < topics[i]->partitions_n; k++)
             snapshot_at_stop(&topics[i]->partitions[k]);
     topics_give_back(topics, n);
+    clean_stop(q);
     plog_close(q->plog);
     catalog_close(q->catalog);
     queue_free(q);
@@ -289,6 +291,7 @@ static void forget_marks(struct queue_topic *t)
 void queue_abandon(struct queue *q)
 {
     struct queue_topic *t, *next;
+    clean_stop(q);
     if (q->plog != NULL)
         plog_abandon(q->plog);
     if (q->catalog != NULL)

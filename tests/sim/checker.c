@@ -269,10 +269,14 @@ static void on_receipt(struct checker *c, const struct event *e)
 static void on_give(struct checker *c, const struct event *e)
 {
     struct copy *copy = beliefs_copy(&c->b, e->message, e->topic);
-    if (copy == NULL || copy->last_take != e->lease || copy->there == MAYBE_NO)
+    if (copy == NULL || copy->there == MAYBE_NO)
         return;
-    /* The lease of an earlier life may be lost, though the message is invisible. */
-    if (is_current(copy, e) && copy->last_take_life == c->b.life)
+    /* A crash may have lost the newest leases, so that an older one is the newest again, or none.
+     */
+    bool is_known = copy->last_take_life == c->b.life;
+    if (is_known && copy->last_take != e->lease)
+        return;
+    if (is_known && is_current(copy, e))
         copy_lease(copy, e->now_ms, e->op, false);
     else if (copy->low_ms > e->now_ms)
         copy->low_ms = copy->low_all_ms = e->now_ms;
