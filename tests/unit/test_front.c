@@ -373,11 +373,12 @@ END_TEST
  */
 START_TEST(a_job_whose_marks_have_failed_goes_on_all_the_same)
 {
+    front_call_commit(&call.front, &call.wait, next);
     front_call_run(&call.front, NULL, work, next);
     call.wait.err = ERR_FAILED;
     run_job();
     turn();
-    ck_assert_str_eq(stage.log, "work next");
+    ck_assert_str_eq(stage.log, "next work next");
 }
 END_TEST
 
@@ -500,6 +501,15 @@ START_TEST(no_lease_is_taken_for_a_client_that_is_gone)
     ck_assert_str_eq(stage.log, "nothing");
     ck_assert_int_eq(stage.receives, 1);
     ck_assert(stage.passed_on);
+}
+END_TEST
+
+START_TEST(a_client_that_is_gone_is_not_waited_for)
+{
+    stage.request.gone = true;
+    poll_for(20000);
+    ck_assert_str_eq(stage.log, "nothing");
+    ck_assert_int_eq(stage.receives, 1);
 }
 END_TEST
 
@@ -677,6 +687,7 @@ static TCase *tcase_receiving(void)
     tcase_add_test(t, a_call_during_a_commit_is_remembered);
     tcase_add_test(t, what_came_between_look_and_sleep_is_looked_for);
     tcase_add_test(t, no_lease_is_taken_for_a_client_that_is_gone);
+    tcase_add_test(t, a_client_that_is_gone_is_not_waited_for);
     tcase_add_test(t, a_stopping_server_answers_its_polls);
     tcase_add_test(t, too_many_leases_are_an_error_only_to_who_does_not_wait);
     tcase_add_test(t, an_error_is_told_after_the_commit);
