@@ -104,6 +104,7 @@ struct queue_mark { /* queue's */
  * queue_wait_start must be too: only then nothing points into it. */
 struct queue_wait {
     void (*ready)(struct queue_wait *w); /* any thread, no lock held; wakes the request */
+    void *self;                          /* for ready(); not looked at */
     enum err err;                        /* ERR_OK, or ERR_FAILED: it will never be durable */
     int left;                            /* atomic: marks not yet reached */
     unsigned marks_n;

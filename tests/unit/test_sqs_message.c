@@ -247,17 +247,6 @@ START_TEST(numbers_have_38_digits_and_lie_between_1e_128_and_1e126)
 }
 END_TEST
 
-START_TEST(a_trace_header_has_a_root)
-{
-    ck_assert(sqs_trace_valid(vectors[3].attributes[0].value));
-    ck_assert(sqs_trace_valid(BYTES_OF("Sampled=?;Root=1-5759e988-bd862e3fe1be46a994272793")));
-    ck_assert(!sqs_trace_valid(BYTES_OF("Root=1-5759e988-bd862e3fe1be46a99427279")));
-    ck_assert(!sqs_trace_valid(BYTES_OF("Parent=53995c3f42cd8ad8")));
-    ck_assert(!sqs_trace_valid(BYTES_OF("hello")));
-    ck_assert(!sqs_trace_valid(BYTES_NONE));
-}
-END_TEST
-
 START_TEST(attribute_names_of_a_receive_are_all_a_prefix_or_exact)
 {
     static const struct {
@@ -681,7 +670,6 @@ static void add_messages(TCase *t)
     tcase_add_test(t, attributes_beyond_the_rules_are_refused_in_aws_words);
     tcase_add_test(t, a_list_value_is_an_unsupported_operation);
     tcase_add_test(t, numbers_have_38_digits_and_lie_between_1e_128_and_1e126);
-    tcase_add_test(t, a_trace_header_has_a_root);
     tcase_add_test(t, attribute_names_of_a_receive_are_all_a_prefix_or_exact);
     tcase_add_test(t, exactly_the_limit_is_taken_and_one_byte_more_is_not);
     tcase_add_test(t, forbidden_characters_in_a_body_are_refused);
