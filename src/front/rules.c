@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/rules.h"
 
+#include <jansson.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -63,4 +64,26 @@ bool front_trace_valid(struct bytes header)
         at = stop == end ? end : stop + 1;
     }
     return rooted;
+}
+
+/* arn:…:name */
+static bool arn_names(const char *arn, struct bytes name)
+{
+    const char *colon = arn == NULL ? NULL : strrchr(arn, ':');
+    return colon != NULL && bytes_equal(bytes_of_text(colon + 1), name);
+}
+
+bool front_redrive_allowed(const char *policy, struct bytes source)
+{
+    size_t i;
+    json_t *arn, *root = policy == NULL ? NULL : json_loads(policy, 0, NULL);
+    const char *word = json_string_value(json_object_get(root, "redrivePermission"));
+    bool allowed = word == NULL || strcmp(word, "allowAll") == 0;
+    if (word != NULL && strcmp(word, "byQueue") == 0)
+        json_array_foreach(json_object_get(root, "sourceQueueArns"), i, arn)
+        {
+            allowed = allowed || arn_names(json_string_value(arn), source);
+        }
+    json_decref(root);
+    return allowed;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a message may carry, as far as all fronts agree and word only their refusals differently.
- * Rules are SQS's. Pure. */
+/* Rules for which the fronts only word their refusals differently: what a message may carry, and
+ * who may use a dead-letter topic. They are SQS's. Pure. */
 #ifndef FRONT_RULES_H
 #define FRONT_RULES_H
 
@@ -22,5 +22,10 @@ struct bytes front_content_dedup_id(struct bytes body, struct arena *arena);
 /* X-Ray's header: name=value parts with ';' between, Root (1-8 hex-24 hex) among them, at most
  * 1,024 printable ASCII characters. */
 bool front_trace_valid(struct bytes header);
+
+/* Whether a dead-letter topic with this RedriveAllowPolicy (SQS's JSON, checked when it was set;
+ * NULL: none) takes `source` as a source. Topics are told apart by name alone: there is one
+ * account, and regions are only shown. */
+bool front_redrive_allowed(const char *policy, struct bytes source);
 
 #endif

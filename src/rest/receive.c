@@ -7,7 +7,6 @@
 #include "rest/put.h"
 
 struct receive {
-    struct rest_call *call;
     char peer[HTTP_ADDRESS_TEXT_MAX + 1]; /* the holder, when none was named */
     bool raw;
     struct front_poll poll;
@@ -50,7 +49,7 @@ static void reply_list(struct rest_call *c, const struct front_poll *p)
 static void answer(struct front_poll *p)
 {
     const struct receive *r = CONTAINER_OF(p, struct receive, poll);
-    struct rest_call *c = r->call;
+    struct rest_call *c = rest_call_of(p->call);
     bool list = bytes_equal(rest_query_get(&c->query, "empty")->text, BYTES_OF("200"));
     if (p->n == 0 && (r->raw || !list))
         rest_answer_none(c->http, 204, NULL, 0);
@@ -62,7 +61,7 @@ static void answer(struct front_poll *p)
 
 static void refuse(struct front_poll *p, enum err e)
 {
-    rest_reply_err(CONTAINER_OF(p, struct receive, poll)->call, e);
+    rest_reply_err(rest_call_of(p->call), e);
 }
 
 static bool read_request(struct rest_call *c, struct receive *r)
@@ -96,7 +95,6 @@ void rest_do_receive_messages(struct rest_call *c)
         rest_reply_fault(c);
         return;
     }
-    r->call = c;
     p->call = &c->call;
     p->topic = c->topic;
     p->wait = &c->wait;

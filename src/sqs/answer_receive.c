@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* ReceiveMessage: the request and the answer of the loop in front/poll.h. */
-#include "base/check.h"
 #include "front/poll.h"
 #include "front/rules.h"
 #include "sqs/call.h"
 #include "sqs/show.h"
 
 struct receive {
-    struct sqs_call *call;
     char holder[HTTP_ADDRESS_TEXT_MAX + 1]; /* who is shown to hold the leases: the peer */
     struct front_poll poll;
 };
@@ -35,7 +33,7 @@ static bool check(struct sqs_call *c)
 
 static void answer(struct front_poll *p)
 {
-    struct sqs_call *c = CONTAINER_OF(p, struct receive, poll)->call;
+    struct sqs_call *c = sqs_call_of(p->call);
     const struct sqs_show_rules rules = {
         .fifo = c->config->fifo,
         .place = &c->place,
@@ -59,7 +57,7 @@ static void answer(struct front_poll *p)
  * quotas"). */
 static void refuse(struct front_poll *p, enum err e)
 {
-    struct sqs_call *c = CONTAINER_OF(p, struct receive, poll)->call;
+    struct sqs_call *c = sqs_call_of(p->call);
     if (e != ERR_OVER_LIMIT) {
         sqs_reply_err(c, e);
     } else if (c->config->fifo) {
@@ -81,7 +79,6 @@ void sqs_answer_ReceiveMessage(struct sqs_call *c)
     }
     struct receive *r = arena_zeros(c->arena, sizeof *r);
     struct front_poll *p = &r->poll;
-    r->call = c;
     http_peer_address(c->http, r->holder);
     p->call = &c->call;
     p->topic = c->topic;

@@ -4,19 +4,19 @@
 
 #include "base/check.h"
 
-static struct sqs_call *call_of(struct front_call *call)
+struct sqs_call *sqs_call_of(struct front_call *call)
 {
     return CONTAINER_OF(call, struct sqs_call, call);
 }
 
 static void refuse(struct front_call *call, enum err e)
 {
-    sqs_reply_err(call_of(call), e);
+    sqs_reply_err(sqs_call_of(call), e);
 }
 
 static void end(struct front_call *call)
 {
-    struct sqs_call *c = call_of(call);
+    struct sqs_call *c = sqs_call_of(call);
     if (c->topic != NULL)
         queue_topic_give_back(c->topic);
 }
@@ -32,13 +32,13 @@ void sqs_call_init(struct sqs_call *c, struct http_request *http)
 
 static void work_step(struct front_call *call)
 {
-    struct sqs_call *c = call_of(call);
+    struct sqs_call *c = sqs_call_of(call);
     c->work(c);
 }
 
 static void next_step(struct front_call *call)
 {
-    struct sqs_call *c = call_of(call);
+    struct sqs_call *c = sqs_call_of(call);
     c->next(c);
 }
 

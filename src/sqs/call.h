@@ -42,6 +42,7 @@ struct sqs_call {
 
 /* `c` is zeros. The call ends with its request, or later, when its job has ended. */
 void sqs_call_init(struct sqs_call *c, struct http_request *http);
+struct sqs_call *sqs_call_of(struct front_call *call);
 /* Goes on with `next` once everything in c->wait is committed: at once, or later on the same loop.
  * `next` is not called when that failed: the call is answered with a fault. */
 void sqs_call_commit(struct sqs_call *c, sqs_step *next);

@@ -108,16 +108,11 @@ bool sqs_attribute_make(const struct sqs_attribute *a, struct queue_attribute *o
     if (bytes_equal(type, BYTES_OF("String")) && utf8_first_forbidden(value) != value.n)
         REFUSE("Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to "
                "#xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF");
-    if (bytes_equal(type, BYTES_OF("Number")) && !sqs_number_valid(value))
+    if (bytes_equal(type, BYTES_OF("Number")) && !decimal_valid(value))
         REFUSE("Can't cast the value of message (user) attribute '%.*s' to a number.",
                SQS_SHOW(a->name));
     *out = (struct queue_attribute){a->name, a->data_type, binary, value};
     return true;
-}
-
-bool sqs_number_valid(struct bytes text)
-{
-    return decimal_valid(text);
 }
 
 static void update_sized(struct md5_ctx *md5, struct bytes b)

@@ -3,4 +3,5 @@
 TEST_RUNNERS += tests/unit/test_front
 tests_unit_test_front_SOURCES = tests/unit/test_front.c
 tests_unit_test_front_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_front_LDADD = libtestlib.a libfront.a libbase.a $(CHECK_LIBS) $(NETTLE_LIBS)
+tests_unit_test_front_LDADD = libtestlib.a libfront.a libbase.a $(CHECK_LIBS) \
+	$(JANSSON_LIBS) $(NETTLE_LIBS)

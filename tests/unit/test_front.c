@@ -658,6 +658,19 @@ START_TEST(a_bodys_deduplication_id_is_its_sha_256)
 }
 END_TEST
 
+START_TEST(a_redrive_allow_policy_says_which_sources_may_use_the_topic)
+{
+    const char *by = "{\"redrivePermission\":\"byQueue\",\"sourceQueueArns\":[\"arn:aws:sqs:"
+                     "eu-west-1:000000000000:a\",\"arn:aws:sqs:eu-west-1:000000000000:b\"]}";
+    ck_assert(front_redrive_allowed(by, BYTES_OF("a")));
+    ck_assert(front_redrive_allowed(by, BYTES_OF("b")));
+    ck_assert(!front_redrive_allowed(by, BYTES_OF("c")));
+    ck_assert(!front_redrive_allowed("{\"redrivePermission\":\"denyAll\"}", BYTES_OF("a")));
+    ck_assert(front_redrive_allowed("{\"redrivePermission\":\"allowAll\"}", BYTES_OF("a")));
+    ck_assert(front_redrive_allowed(NULL, BYTES_OF("a")));
+}
+END_TEST
+
 static TCase *tcase_waits(void)
 {
     TCase *t = tcase_create("waits");
@@ -705,6 +718,7 @@ static TCase *tcase_rules(void)
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_add_test(t, ids_are_1_to_128_visible_ascii_characters);
     tcase_add_test(t, a_trace_header_is_x_rays);
+    tcase_add_test(t, a_redrive_allow_policy_says_which_sources_may_use_the_topic);
     tcase_add_test(t, a_bodys_deduplication_id_is_its_sha_256);
     return t;
 }
