@@ -22,7 +22,7 @@ static void line_begin(struct line *l, bool json, const char *kind, const char *
 {
     *l = (struct line){.json = json};
     if (!json) {
-        buf_put_format(&l->out, "%s %s:", kind, name);
+        buf_put_format(&l->out, "%s%s%s:", kind, name[0] == '\0' ? "" : " ", name);
         return;
     }
     l->w = json_writer_to(&l->out);
@@ -71,7 +71,7 @@ static void dump_marks(const struct offline_store *s, bool json)
         return;
     dump_wall_time(&wall, s->marks.stamp.wall_ms);
     buf_put_u8(&wall, 0);
-    line_begin(&l, json, "marks", "marks");
+    line_begin(&l, json, "marks", "");
     line_number(&l, "round", s->marks.round);
     line_number(&l, "logs", s->marks.n);
     line_number(&l, "next_incarnation", s->marks.next_incarnation);
