@@ -88,6 +88,9 @@ struct sqs_request {
     struct sqs_integer max_messages;
     struct sqs_integer wait_s;
     struct bytes attempt_id;
+    struct bytes label;
+    struct sqs_texts accounts;
+    struct sqs_texts actions;
     struct sqs_entry one;
     struct sqs_entries entries;
 };

@@ -129,6 +129,7 @@ END_TEST
 START_TEST(every_captured_request_is_decoded)
 {
     static const char *const names[] = {
+        "json-requests/AddPermission.http",
         "json-requests/ChangeMessageVisibility.http",
         "json-requests/ChangeMessageVisibilityBatch.http",
         "json-requests/CreateQueue.http",
@@ -141,6 +142,7 @@ START_TEST(every_captured_request_is_decoded)
         "json-requests/PurgeQueue.http",
         "json-requests/ReceiveMessage.http",
         "json-requests/ReceiveMessage.system.http",
+        "json-requests/RemovePermission.http",
         "json-requests/SendMessage.fifo.http",
         "json-requests/SendMessage.http",
         "json-requests/SendMessageBatch.http",
@@ -398,7 +400,7 @@ START_TEST(an_unknown_action_differs_from_one_that_is_not_built)
     ck_assert_int_eq(fault.code, SQS_FAULT_UNKNOWN_OPERATION);
     ck_assert(!sqs_action_find(BYTES_OF("\xff"), &a, &fault));
     ck_assert_int_eq(fault.code, SQS_FAULT_UNKNOWN_OPERATION);
-    ck_assert(!sqs_action_find(BYTES_OF("AddPermission"), &a, &fault));
+    ck_assert(!sqs_action_find(BYTES_OF("ListMessageMoveTasks"), &a, &fault));
     ck_assert_int_eq(fault.code, SQS_FAULT_UNSUPPORTED_OPERATION);
     ck_assert(sqs_action_find(BYTES_OF("SendMessage"), &a, &fault));
     ck_assert(!sqs_action_find(BYTES_OF("sendmessage"), &a, &fault));
