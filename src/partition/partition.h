@@ -113,6 +113,16 @@ enum err partition_plan_receive(const struct partition *p, const struct partitio
                                 struct partition_window *w, const struct partition_receive *request,
                                 struct partition_grant *out, uint64_t *need) MUST_USE;
 
+/* Chooses up to `max` (to PARTITION_MOVES_MAX) messages as partition_plan_receive does, with
+ * numbers below view->committed_number, and makes each a MOVE to `target`; zeros stand for the
+ * topic from which it was dead-lettered. Leases nothing, and asks neither for receives used up nor
+ * for in_flight_max. ERR_OK with moves_n = 0: nothing is ready. ERR_NEED and ERR_NOT_FOUND as
+ * there. */
+enum err partition_plan_redrive(const struct partition *p, const struct partition_view *view,
+                                struct partition_window *w, uint32_t gid, size_t max,
+                                struct uuid target, struct partition_grant *out,
+                                uint64_t *need) MUST_USE;
+
 /* ---- receipts ---- */
 
 struct partition_receipt {
@@ -170,8 +180,9 @@ struct partition_move {
     uint32_t gid;
     uint64_t number;
     struct uuid target;
-    uint32_t receive_count;
+    uint32_t receive_count; /* 0: a redrive, after which the message is a new one */
 };
+bool partition_move_is_redrive(const struct partition_move *move);
 
 /* Open moves with seq >= from, lowest first, at most `room`. */
 size_t partition_moves_open(const struct partition *p, uint64_t from, struct partition_move *out,

@@ -37,19 +37,28 @@ static uint32_t add_receives(uint32_t a, uint32_t b)
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-static void add_move(struct receive *r, const struct partition_header *h, const struct entry *e)
+static void add_move(struct receive *r, uint64_t number, struct uuid target, uint32_t receive_count)
 {
     struct record *move = &r->out->moves[r->out->moves_n];
     memset(move, 0, sizeof *move);
     move->type = RECORD_MOVE;
     move->move = (struct record_move){
         .gid = r->g->gid,
-        .number = h->number,
+        .number = number,
         .seq = r->p->moves.next_seq + r->out->moves_n,
-        .target = r->view->dead_letter_topic,
-        .receive_count = add_receives(h->receive_count, e->receives),
+        .target = target,
+        .receive_count = receive_count,
     };
     r->out->moves_n++;
+}
+
+static enum verdict offer_to_redrive(struct receive *r, const struct partition_header *h)
+{
+    if (r->is_full)
+        return VERDICT_FULL;
+    add_move(r, h->number, r->redrive_target, 0);
+    r->is_full = r->out->moves_n == r->max;
+    return VERDICT_MOVED;
 }
 
 enum verdict receive_offer(struct receive *r, const struct partition_header *h,
@@ -62,10 +71,13 @@ enum verdict receive_offer(struct receive *r, const struct partition_header *h,
         r->is_full = r->counted == r->max;
         return VERDICT_TAKEN;
     }
+    if (r->redrives)
+        return offer_to_redrive(r, h);
     if (is_used_up(r, e)) {
         if (r->out->moves_n == PARTITION_MOVES_MAX)
             return VERDICT_LATER;
-        add_move(r, h, e);
+        add_move(r, h->number, r->view->dead_letter_topic,
+                 add_receives(h->receive_count, e->receives));
         return VERDICT_MOVED;
     }
     struct partition_grant *out = r->out;
@@ -242,4 +254,41 @@ enum err partition_plan_receive(const struct partition *p, const struct partitio
     if (out->picks_n > 0)
         make_lease(&r, request);
     return ERR_OK;
+}
+
+enum err partition_plan_redrive(const struct partition *p, const struct partition_view *view,
+                                struct partition_window *w, uint32_t gid, size_t max,
+                                struct uuid target, struct partition_grant *out, uint64_t *need)
+{
+    CHECK(max >= 1 && max <= PARTITION_MOVES_MAX);
+    CHECK(view->committed_number <= p->next_number);
+    struct receive r = {
+        .p = p,
+        .view = view,
+        .w = w,
+        .g = group_find(p, gid),
+        .max = max,
+        .redrives = true,
+        .redrive_target = target,
+        .out = out,
+    };
+    out->picks_n = 0;
+    out->moves_n = 0;
+    if (r.g == NULL)
+        return ERR_NOT_FOUND;
+    group_advance(r.g, view->now_ms);
+    window_bind(w, r.g);
+    enum err e = view->fifo ? receive_fifo(&r) : receive_standard(&r);
+    /* A redrive takes what it finds; headers that are missing are asked for when it finds nothing.
+     */
+    if (e == ERR_NEED && out->moves_n > 0)
+        e = ERR_OK;
+    if (e == ERR_NEED)
+        *need = r.need;
+    return e;
+}
+
+bool partition_move_is_redrive(const struct partition_move *move)
+{
+    return move->receive_count == 0;
 }

@@ -14,7 +14,9 @@ struct receive {
     size_t max; /* picks; no more are leased */
     uint64_t body_bytes_max;
     uint64_t body_bytes;
-    bool is_full;    /* max or body_bytes_max is reached */
+    bool is_full;  /* max or body_bytes_max is reached */
+    bool redrives; /* what is chosen becomes a MOVE to redrive_target, at most max of them */
+    struct uuid redrive_target;
     bool count_only; /* nothing is granted: `out` is NULL */
     size_t counted;
     struct partition_grant *out;

@@ -24,6 +24,7 @@
 #include "base/heap.h"
 #include "base/lock.h"
 #include "catalog/catalog.h"
+#include "catalog/redrive.h"
 #include "partition/look.h"
 #include "plog/plog.h"
 #include "queue/queue.h"
@@ -116,10 +117,17 @@ struct queue_topic {
     bool dropped;                    /* atomic */
     uint32_t send_turn;              /* atomic */
     uint32_t receive_turn;           /* atomic */
-    UT_hash_handle by_name;          /* guarded by topics_lk, as the rest */
+    /* The housekeeper's own: of the redrive under way, since its last step. */
+    uint64_t redriven;
+    enum redrive_failure redrive_failure;
+    int64_t redrive_paid_us; /* partition time up to which its rate is used up; 0: not begun */
+
+    UT_hash_handle by_name; /* guarded by topics_lk, as the rest */
     UT_hash_handle by_id;
     struct queue_topic *dropped_next;
-    int64_t freed_at_ms; /* when its logs were removed */
+    int64_t freed_at_ms;              /* when its logs were removed */
+    struct redrives_config *redrives; /* owned; NULL: there was none yet */
+    struct queue_topic *redriving_next;
 };
 
 struct job_list {
@@ -152,8 +160,9 @@ struct queue {
     struct lock topics_lk;
     /* guarded by topics_lk */
     struct queue_topic *topics_by_name, *topics_by_id;
-    struct queue_topic *dropped; /* nobody holds them: logs to be removed */
-    struct queue_topic *freed;   /* logs are removed */
+    struct queue_topic *dropped;   /* nobody holds them: logs to be removed */
+    struct queue_topic *freed;     /* logs are removed */
+    struct queue_topic *redriving; /* those with a redrive under way, without references */
     struct rng rng;
 
     struct lock house_lk;
@@ -165,6 +174,7 @@ struct queue {
 
     /* the housekeeper's own */
     int64_t house_next_ms;
+    int64_t redrive_next_ms; /* when redrives go on; INT64_MAX: there is none */
     bool failure_told;
 
     struct job_list jobs;
@@ -176,6 +186,7 @@ struct queue {
     /* atomic */
     bool marks_wait; /* somebody waits, perhaps for what was appended without a waiter */
     bool moves_open;
+    bool redrives_called; /* one was started or cancelled */
     bool space_low, space_out;
     uint64_t unlooked_bytes; /* appended since the disk's free space was last looked at */
     size_t windows_bytes;
@@ -255,6 +266,11 @@ void partition_fini(struct queue_partition *p);
 /* The log belongs to p from now on. */
 void partition_attach(struct queue_partition *p, struct plog_log *log);
 void partition_close(struct queue_partition *p, const char *where);
+
+/* ---- send.c ---- */
+
+/* A random UUID. */
+struct uuid message_id_new_locked(struct queue_partition *p);
 
 /* ---- wait.c ---- */
 
@@ -348,6 +364,21 @@ bool move_committed_locked(struct queue_partition *p);
 void move_call(struct queue_partition *p);
 /* At a start: all open moves are committed, and to be driven. */
 void move_recover(struct queue_partition *p);
+
+/* ---- redrive.c ---- */
+
+/* Reads the topic's redrives back at a start, and goes on with the one under way. ERR_CORRUPT,
+ * ERR_NEWER_FORMAT, ERR_IO. */
+enum err redrive_recover(struct queue_topic *t) MUST_USE;
+/* The housekeeper's: one bounded step of each redrive under way. Gives the partition time at which
+ * it wants to be called again, or INT64_MAX. Blocks. */
+int64_t redrive_step(struct queue *q);
+/* The housekeeper's: t is about to be freed. */
+void redrive_forget(struct queue_topic *t);
+void redrive_free(struct queue_topic *t);
+/* For move.c, on the housekeeper's thread: a message of t's redrive has arrived; or cannot. */
+void redrive_arrived(struct queue_topic *t);
+void redrive_failed(struct queue_topic *t, enum redrive_failure failure);
 
 /* ---- snapshot.c ---- */
 

@@ -13,7 +13,7 @@
 #include "catalog/topic.h"
 #include "queue/state.h"
 
-enum { KEY_ROOM = CATALOG_KEY_BYTES_MAX + 1, OPS_MAX = TOPIC_PARTITIONS_MAX + 3, BROKER = 1 };
+enum { KEY_ROOM = CATALOG_KEY_BYTES_MAX + 1, OPS_MAX = TOPIC_PARTITIONS_MAX + 4, BROKER = 1 };
 _Static_assert((int)OPS_MAX <= (int)CATALOG_TXN_MAX, "a topic is made in one transaction");
 
 /* Operations of one transaction with their keys and values. */
@@ -64,6 +64,8 @@ static void drop_keys(struct change *c, const struct topic_config *config, bool 
     catalog_key_topic(next_key(c), config->id);
     drop_key(c);
     catalog_key_group(next_key(c), config->id, "default");
+    drop_key(c);
+    catalog_key_redrives(next_key(c), config->id);
     drop_key(c);
     for (uint32_t i = 0; i < config->partitions; i++) {
         catalog_key_partition(next_key(c), config->id, i);
