@@ -55,6 +55,7 @@ static void queue_free(struct queue *q)
     }
     free_list(q->dropped);
     free_list(q->freed);
+    attempts_fini(q);
     digest_hmac_fini(&q->receipt_key);
     digest_hmac_fini(&q->receipt_key_previous);
     digest_hmac_fini(&q->id_key);

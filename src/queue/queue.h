@@ -192,6 +192,10 @@ struct queue_receive {
     size_t max;            /* 1 to 10 */
     int64_t visibility_ms; /* < 0: the topic's */
     struct bytes holder;
+    /* FIFO; n = 0: none. A receive with the id of one of the last five minutes brings the same
+     * messages with the same receipts, leased anew, unless one of them was deleted or changed or
+     * has expired. Forgotten at a restart; at most 10,000 are remembered. */
+    struct bytes attempt_id;
 };
 
 struct queue_received {

@@ -144,6 +144,19 @@ struct committer {
     int64_t at_ms; /* or by then; INT64_MAX: not */
 };
 
+/* A message that a receive with an attempt id brought (attempt.c). */
+struct attempt_message {
+    uint32_t partition;
+    struct partition_receipt lease;
+    int64_t until_ms; /* when the lease ends, unless it is changed */
+};
+
+struct attempt;
+struct attempts {
+    struct attempt *by_key;
+    struct attempt *first, *last; /* the first ends first */
+};
+
 struct queue {
     /* set at birth */
     const struct disk *disk;
@@ -163,6 +176,7 @@ struct queue {
     struct queue_topic *dropped;   /* nobody holds them: logs to be removed */
     struct queue_topic *freed;     /* logs are removed */
     struct queue_topic *redriving; /* those with a redrive under way, without references */
+    struct attempts attempts;
     struct rng rng;
 
     struct lock house_lk;
@@ -319,6 +333,19 @@ void receipt_write(const struct queue *q, const struct receipt *r,
                    char out[QUEUE_RECEIPT_TEXT_MAX + 1]);
 /* ERR_INVALID: no receipt that this broker wrote. */
 enum err receipt_read(const struct queue *q, struct bytes text, struct receipt *out) MUST_USE;
+
+/* ---- attempt.c ---- */
+
+void attempts_fini(struct queue *q);
+/* What a receive with this attempt id has brought, to be recalled for five minutes. */
+void attempt_note(struct queue_topic *t, struct bytes id, const struct attempt_message *messages,
+                  size_t n);
+/* The messages of the receive with this attempt id once more, with visibility from now. False: it
+ * is not known, or one of them was deleted or changed or has expired; `out` is to be written over.
+ */
+bool attempt_again(struct queue_topic *t, struct bytes id, int64_t visibility_ms,
+                   struct arena *arena, struct queue_received out[QUEUE_BATCH_MAX], size_t *n,
+                   struct queue_wait *w) MUST_USE;
 
 /* ---- poll.c ---- */
 

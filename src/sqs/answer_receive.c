@@ -162,6 +162,7 @@ void sqs_answer_ReceiveMessage(struct sqs_call *c)
     }
     r->request.max = in->max_messages.given ? (size_t)in->max_messages.value : 1;
     r->request.visibility_ms = in->one.visibility_s.given ? in->one.visibility_s.value * 1000 : -1;
+    r->request.attempt_id = in->attempt_id;
     int64_t wait_ms = in->wait_s.given ? in->wait_s.value * 1000 : c->config->receive_wait_ms;
     if (wait_ms > 0) {
         r->deadline_boot_ms = http_arrived_boot_ms(c->http) + wait_ms;
