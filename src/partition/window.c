@@ -56,6 +56,7 @@ void partition_window_free(struct partition_window *w)
         return;
     forget_slots(w);
     forget_singles(w);
+    fair_forget(w);
     mem_free(w);
 }
 
@@ -253,7 +254,7 @@ size_t partition_window_bytes(const struct partition_window *w)
     size_t singles = w->singles == NULL ? 0 : PARTITION_WINDOW_SINGLES_MAX * sizeof w->singles[0];
     return sizeof *w + w->room * sizeof w->ring[0] + singles +
            (w->groups.room + w->singles_at.room) * sizeof(struct map_slot) +
-           w->groups.n * sizeof(struct window_group);
+           w->groups.n * sizeof(struct window_group) + fair_bytes(w);
 }
 
 void window_bind(struct partition_window *w, const struct group *g)
@@ -265,6 +266,7 @@ void window_bind(struct partition_window *w, const struct group *g)
     if (w->bound) {
         partition_window_reset(w, g->next);
         forget_singles(w);
+        fair_forget(w);
     }
     w->bound = true;
     w->gid = g->gid;

@@ -32,6 +32,19 @@ struct window_slot {
     struct window_group *group; /* messages without a group are one group */
 };
 
+/* What fair receives of standard groups go by (plan_fair.c). A tenant is a message-group id; it is
+ * known by the 8 bytes of its hash that a header has. */
+struct window_fair {
+    struct map leased;  /* number -> tenant: leases that were planned with this window */
+    struct map tenants; /* tenant -> how many of those it has */
+    size_t heavy_n;     /* tenants that have PARTITION_NOISY_MIN or more */
+    /* Headers behind a full window, of tenants that were not noisy when they were read: a ring. */
+    struct partition_header *others;
+    size_t others_first, others_n;
+    uint64_t ahead;   /* all headers in [end, ahead) were looked through for others; or 0 */
+    bool ahead_asked; /* the next headers from `ahead` on are for this */
+};
+
 struct partition_window {
     struct window_slot
         *ring;   /* places [first_place, end_place), each at ring[place & (room - 1)] */
@@ -48,6 +61,8 @@ struct partition_window {
     struct partition_header *singles; /* a ring of the newest PARTITION_WINDOW_SINGLES_MAX */
     uint64_t singles_put;
     struct map singles_at; /* number -> place in singles + 1 */
+
+    struct window_fair fair;
 
     uint32_t gid; /* what it is a window of: set by window_bind */
     uint64_t generation;
@@ -76,5 +91,14 @@ void window_group_ready(struct partition_window *w, struct window_group *group);
 void window_halve(struct partition_window *w, uint64_t number);
 /* Gives up what has been finished since, when that may be much. */
 void window_sweep(struct partition_window *w, const struct group *g);
+
+/* ---- plan_fair.c ---- */
+
+void fair_forget(struct partition_window *w);
+size_t fair_bytes(const struct partition_window *w);
+/* A message with a message group is about to be leased. */
+void fair_picked(struct partition_window *w, uint64_t number, uint64_t tenant);
+/* Takes in which leases have ended since. */
+void fair_update(struct partition_window *w, struct group *g);
 
 #endif

@@ -10,6 +10,7 @@
 
 enum {
     FILLS_MAX = 1000,       /* NEEDs that one receive may answer */
+    FILLS_AHEAD_MAX = 20,   /* of them, those that only look for other tenants' messages */
     BODY_READ_AHEAD = 4096, /* one message is wanted, plog reads at least a batch */
 };
 
@@ -48,7 +49,7 @@ static int64_t visibility_ms(const struct receiving *r)
 }
 
 static enum err plan_locked(struct receiving *r, struct queue_partition *p,
-                            struct partition_view *view, uint64_t *need)
+                            struct partition_view *view, int fills, uint64_t *need)
 {
     *view = partition_view_locked(p, r->config);
     if (r->dead_letter) {
@@ -61,6 +62,7 @@ static enum err plan_locked(struct receiving *r, struct queue_partition *p,
         .visibility_ms = visibility_ms(r),
         .holder = r->request->holder,
         .body_bytes_max = BODIES_BYTES_MAX - r->body_bytes,
+        .look_ahead = fills < FILLS_AHEAD_MAX,
     };
     enum err e = partition_plan_receive(p->state, view, window_locked(p), &request, r->grant, need);
     window_count_locked(p);
@@ -93,7 +95,7 @@ static enum err lease(struct receiving *r, struct queue_partition *p,
         lock_take(&p->lk);
         e = partition_check_locked(p, 0);
         if (e == ERR_OK)
-            e = plan_locked(r, p, &view, &need);
+            e = plan_locked(r, p, &view, fills, &need);
         if (e != ERR_NEED)
             break;
         lock_give(&p->lk);

@@ -183,7 +183,7 @@ START_TEST(a_full_window_of_finished_messages_is_swept)
     for (; h.number < PARTITION_WINDOW_MAX; h.number++)
         ck_assert(partition_window_put(o.w, &h));
     ck_assert(!partition_window_put(o.w, &h));
-    struct partition_receive request = {WORLD_GID, 1, 1000, BYTES_NONE, 100};
+    struct partition_receive request = {WORLD_GID, 1, 1000, BYTES_NONE, 100, false};
     uint64_t need;
     ck_assert_int_eq(partition_plan_receive(o.p, &o.view, o.w, &request, &o.grant, &need), ERR_OK);
     partition_apply(o.p, &o.grant.lease);
