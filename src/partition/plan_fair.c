@@ -136,10 +136,10 @@ static struct window_group *oldest(const struct receive *r)
         uint64_t head = head_of(r, group);
         if (head == 0)
             heap_remove(ready, first);
-        else if (first->key != (int64_t)head)
-            heap_rekey(ready, first, (int64_t)head);
-        else
+        else if (first->tie == head)
             return group;
+        else
+            window_group_moved(r->w, group);
     }
     return NULL;
 }

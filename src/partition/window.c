@@ -103,8 +103,14 @@ void window_group_ready(struct partition_window *w, struct window_group *group)
         return;
     leave_heaps(w, group);
     group->waits = false;
-    group->node = (struct heap_node){.key = (int64_t)group->head, .tie = group->hash};
+    group->node = (struct heap_node){.key = group->turn, .tie = group->head};
     heap_put(&w->ready, &group->node);
+}
+
+void window_group_moved(struct partition_window *w, struct window_group *group)
+{
+    leave_heaps(w, group);
+    window_group_ready(w, group);
 }
 
 static void join_group(struct partition_window *w, uint64_t place)
@@ -115,6 +121,7 @@ static void join_group(struct partition_window *w, uint64_t place)
     if (group == NULL) {
         group = mem_new(sizeof *group);
         group->hash = slot->header.group_hash;
+        group->turn = w->turn;
         map_put(&w->groups, group->hash, map_value_of(group));
     } else {
         window_slot(w, group->last)->next = place;

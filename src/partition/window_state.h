@@ -18,7 +18,8 @@
 struct group;
 
 struct window_group {
-    struct heap_node node; /* in `ready` by head, or in `not_due` by time */
+    struct heap_node node; /* in `ready` by turn, then head, or in `not_due` by time */
+    int64_t turn;          /* of its last service, or of when it came */
     uint64_t hash;
     uint64_t head;  /* the place of its oldest slot that may be unfinished, or 0 */
     uint64_t last;  /* the place of its newest slot */
@@ -54,7 +55,8 @@ struct partition_window {
     uint64_t first; /* numbers covered */
     uint64_t end;
     struct map groups;    /* message-group hash -> struct window_group, owned */
-    struct heap ready;    /* FIFO: groups that may have something deliverable */
+    struct heap ready;    /* groups that may have something deliverable */
+    int64_t turn;         /* FIFO: receives planned so far */
     struct heap not_due;  /* those whose oldest message is not due */
     int64_t retention_ms; /* of the last walk: a longer one brings hidden messages back */
 
@@ -87,6 +89,8 @@ enum err window_due_search(const struct partition_window *w, const struct partit
                            uint64_t *need) MUST_USE;
 /* The message group may have something deliverable. */
 void window_group_ready(struct partition_window *w, struct window_group *group);
+/* A ready group has another head or turn. */
+void window_group_moved(struct partition_window *w, struct window_group *group);
 /* Gives up the older half, as far as it lies below `number`. */
 void window_halve(struct partition_window *w, uint64_t number);
 /* Gives up what has been finished since, when that may be much. */
