@@ -5,6 +5,7 @@ INTEGRATION_TESTS = \
 	tests/integration/test_damage.sh \
 	tests/integration/test_serve.sh \
 	tests/integration/test_poll.sh \
+	tests/integration/test_cases.sh \
 	tests/integration/test_cli.sh \
 	tests/integration/test_cli_work.sh \
 	tests/integration/test_rest.sh \

@@ -242,6 +242,59 @@ START_TEST(ten_thousand_attempts_are_remembered_and_then_the_oldest_goes)
 }
 END_TEST
 
+static enum err keep_a_minute(void *arg, struct topic_config *c)
+{
+    (void)arg;
+    c->retention_ms = 60000;
+    return ERR_OK;
+}
+
+/* Visible, in flight or delayed; the age counts from the send. */
+START_TEST(expired_messages_vanish_in_any_state_and_their_group_goes_on)
+{
+    queue_topic_give_back(topic_of("q.fifo"));
+    topic_set("q.fifo", keep_a_minute, NULL);
+    fake_clock_pass(&bench.clock, 100000);
+    send_grouped("q.fifo", "held", "g", "1");
+    send_grouped("q.fifo", "behind", "g", "2");
+    ck_assert_uint_eq(receive_for("q.fifo", 1, 600000).n, 1);
+    fake_clock_pass(&bench.clock, 30000);
+    send_grouped("q.fifo", "young", "g", "3");
+    bench_pass(29999);
+    ck_assert_counts("q.fifo", 2, 1, 0);
+    bench_pass(1);
+    bench_settle();
+    ck_assert_counts("q.fifo", 1, 0, 0);
+    struct got g = receive("q.fifo", 10);
+    ck_assert_str_eq(bodies(&g), "young");
+    bench_pass(30000);
+    bench_settle();
+    ck_assert_counts("q.fifo", 0, 0, 0);
+    ck_assert_int_eq(delete_receipt("q.fifo", g.at[0].receipt), ERR_GONE);
+}
+END_TEST
+
+START_TEST(at_the_in_flight_limit_fifo_recovers_as_soon_as_a_lease_ends)
+{
+    bench_stop();
+    bench.options.in_flight_max = 2;
+    bench_start();
+    send_grouped("q.fifo", "a", "a", "1");
+    send_grouped("q.fifo", "b", "b", "2");
+    send_grouped("q.fifo", "c", "c", "3");
+    struct got g = receive_for("q.fifo", 10, 60000);
+    ck_assert_uint_eq(g.n, 2);
+    ck_assert_int_eq(receive_for("q.fifo", 1, 60000).err, ERR_OVER_LIMIT);
+    ck_assert_int_eq(delete_receipt("q.fifo", g.at[0].receipt), ERR_OK);
+    g = receive_for("q.fifo", 10, 1000);
+    ck_assert_str_eq(bodies(&g), "c");
+    ck_assert_int_eq(receive_for("q.fifo", 1, 60000).err, ERR_OVER_LIMIT);
+    fake_clock_pass(&bench.clock, 1000);
+    g = receive_for("q.fifo", 10, 1000);
+    ck_assert_str_eq(bodies(&g), "c");
+}
+END_TEST
+
 TCase *tcase_fifo(void)
 {
     TCase *t = tcase_create("fifo");
@@ -257,5 +310,7 @@ TCase *tcase_fifo(void)
     tcase_add_loop_test(t, an_attempt_is_a_new_one_once_one_of_its_messages_was_touched, 0, 4);
     tcase_add_test(t, an_attempt_is_remembered_for_five_minutes_of_one_topic_alone);
     tcase_add_test(t, ten_thousand_attempts_are_remembered_and_then_the_oldest_goes);
+    tcase_add_test(t, expired_messages_vanish_in_any_state_and_their_group_goes_on);
+    tcase_add_test(t, at_the_in_flight_limit_fifo_recovers_as_soon_as_a_lease_ends);
     return t;
 }
