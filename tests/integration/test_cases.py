@@ -343,6 +343,44 @@ def a_second_purge_is_fine_unless_aws_is_to_be_followed_strictly():
         refused("AWS.SimpleQueueService.PurgeQueueInProgress", 403, c.call, "PurgeQueue", QueueUrl="q")
 
 
+def strict_and_lenient():
+    """Clients of servers in both modes; a row of api/deviations.md each test."""
+    for strict in True, False:
+        with Server(*(["--sqs-strict"] if strict else [])) as s:
+            c = s.client()
+            c.call("CreateQueue", QueueName="q")
+            yield strict, c
+
+
+@test
+def strictly_a_queue_is_purged_once_a_minute_else_at_will():
+    for strict, c in strict_and_lenient():
+        c.call("PurgeQueue", QueueUrl="q")
+        purge = lambda: c.call("PurgeQueue", QueueUrl="q")
+        refused("AWS.SimpleQueueService.PurgeQueueInProgress", 403, purge) if strict else purge()
+
+
+@test
+def strictly_a_name_is_free_a_minute_after_its_deletion_else_at_once():
+    for strict, c in strict_and_lenient():
+        c.call("DeleteQueue", QueueUrl="q")
+        create = lambda: c.call("CreateQueue", QueueName="q")
+        refused("AWS.SimpleQueueService.QueueDeletedRecently", 400, create) if strict else create()
+
+
+@test
+def strictly_a_queue_of_another_account_is_not_found_else_accounts_are_not_compared():
+    gone = "AWS.SimpleQueueService.NonExistentQueue"
+    for strict, c in strict_and_lenient():
+        other = lambda: send(c, "m", "http://x/111122223333/q")
+        owner = lambda: c.call("GetQueueUrl", QueueName="q", QueueOwnerAWSAccountId="111122223333")
+        for f in other, owner:
+            refused(gone, 400, f) if strict else f()
+        for url in "http://x/000000000000/q", "q", "http://x/y/q":
+            send(c, "m", url)
+        c.call("GetQueueUrl", QueueName="q", QueueOwnerAWSAccountId="000000000000")
+
+
 # ---- dead letters ----
 
 def poison(c, n, queue="q", of="p"):

@@ -381,7 +381,7 @@ static bool fifo_gives(const struct run *r, int group, size_t max, uint64_t byte
     if ((got->picks_n > 0 || got->moves_n == PARTITION_MOVES_MAX) &&
         partition_window_end(r->w[group]) < end)
         end = partition_window_end(r->w[group]);
-    size_t n = before ? tenants_of_moves(r, first) : 0;
+    size_t n = before ? tenants_of_moves(r, first) : 0, k;
     for (size_t i = 0; i < got->picks_n; i++)
         first[n++] = r->m.messages[got->picks[i].number].tenant;
     n += before ? 0 : tenants_of_moves(r, first + n);
@@ -393,8 +393,7 @@ static bool fifo_gives(const struct run *r, int group, size_t max, uint64_t byte
     for (size_t i = 0; i < got->picks_n && fine; i++)
         fine = got->picks[i].number == want.picks[i];
     for (size_t i = 0; i < got->moves_n && fine && want.moves_n < PARTITION_MOVES_MAX; i++) {
-        size_t k = 0;
-        while (k < want.moves_n && got->moves[i].move.number != want.moves[k])
+        for (k = 0; k < want.moves_n && got->moves[i].move.number != want.moves[k];)
             k++;
         fine = k < want.moves_n;
     }
