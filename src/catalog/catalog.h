@@ -17,6 +17,7 @@
 #ifndef CATALOG_CATALOG_H
 #define CATALOG_CATALOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -71,6 +72,9 @@ enum err catalog_list(struct catalog *c, const char *prefix, struct catalog_kvs 
  * Without ops nothing is written and rev is the last revision. rev may be NULL. */
 enum err catalog_txn(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
                      const struct catalog_op *ops, size_t ops_n, int64_t *rev) MUST_USE;
+
+/* A write failed: nothing changes any more. Takes no lock and never waits. */
+bool catalog_failed(const struct catalog *c);
 
 void catalog_kv_fini(struct catalog_kv *kv);
 void catalog_kvs_fini(struct catalog_kvs *kvs);

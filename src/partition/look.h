@@ -68,4 +68,8 @@ size_t partition_look_on(const struct partition *p, const struct partition_view 
  */
 uint64_t partition_wanted_count(const struct partition *p, uint64_t first, uint64_t end);
 
+/* The same, one by one: sets wanted[i] for each wanted number first + i, i < n, all of them below
+ * partition_next_number. The others stay as they are. */
+void partition_wanted(const struct partition *p, uint64_t first, size_t n, bool *wanted);
+
 #endif

@@ -2,6 +2,7 @@
 /* What of the log is still wanted: by a group for which it is unfinished, or by an open move. */
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "partition/look.h"
 #include "partition/state.h"
@@ -94,4 +95,22 @@ uint64_t partition_wanted_count(const struct partition *p, uint64_t first, uint6
         number = to;
     }
     return count + wanted_by_moves_alone(p, first, end);
+}
+
+void partition_wanted(const struct partition *p, uint64_t first, size_t n, bool *wanted)
+{
+    uint64_t end = first + n;
+    CHECK(end <= p->next_number);
+    for (uint64_t number = wanted_by_groups_from(p, first); number < end;) {
+        uint64_t to = unwanted_by_groups_from(p, number);
+        to = to < end ? to : end;
+        for (uint64_t i = number; i < to; i++)
+            wanted[i - first] = true;
+        number = wanted_by_groups_from(p, to);
+    }
+    for (size_t i = 0; i < p->moves.n; i++) {
+        uint64_t number = p->moves.at[i].open.number;
+        if (!p->moves.at[i].closed && number >= first && number < end)
+            wanted[number - first] = true;
+    }
 }

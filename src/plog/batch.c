@@ -9,7 +9,7 @@ _Static_assert(BATCH_AT_HW_HINT + 8 == BATCH_HEADER_BYTES, "FORMAT.md, Batch");
 _Static_assert(BATCH_AT_FIRST_NUMBER == 32 && BATCH_AT_EPOCH == 40, "FORMAT.md, Batch");
 _Static_assert(PLOG_BATCH_BYTES_MAX + 1024 <= BATCH_BYTES_MAX, "a full batch can be stored");
 
-enum { FLAGS_KNOWN = 0 };
+enum { FLAGS_KNOWN = BATCH_FLAG_GAP };
 
 struct plog_batch *plog_batch_new(size_t bytes_hint)
 {
@@ -43,21 +43,35 @@ size_t plog_batch_bytes(const struct plog_batch *b)
     return b->bytes.n;
 }
 
+/* All of the header at `at` but the CRC. */
+static void header_store(char *at, const struct batch_header *h)
+{
+    format_magic_store(at, 'B');
+    le_store_u32(at + BATCH_AT_BYTES, h->bytes);
+    le_store_u32(at + BATCH_AT_FLAGS, h->gap ? BATCH_FLAG_GAP : 0);
+    le_store_u64(at + BATCH_AT_BASE_OFFSET, h->base_offset);
+    le_store_u32(at + BATCH_AT_RECORDS, h->records);
+    le_store_u32(at + BATCH_AT_MESSAGES, h->messages);
+    le_store_u64(at + BATCH_AT_FIRST_NUMBER, h->first_number);
+    le_store_u64(at + BATCH_AT_EPOCH, h->epoch);
+    le_store_u64(at + BATCH_AT_LEADER_MS, (uint64_t)h->leader_ms);
+    le_store_u64(at + BATCH_AT_HW_HINT, h->hw_hint);
+}
+
 void batch_seal(struct plog_batch *b)
 {
-    char *at = b->bytes.at;
     b->h.bytes = (uint32_t)b->bytes.n;
-    format_magic_store(at, 'B');
-    le_store_u32(at + BATCH_AT_BYTES, b->h.bytes);
-    le_store_u32(at + BATCH_AT_FLAGS, 0);
-    le_store_u64(at + BATCH_AT_BASE_OFFSET, b->h.base_offset);
-    le_store_u32(at + BATCH_AT_RECORDS, b->h.records);
-    le_store_u32(at + BATCH_AT_MESSAGES, b->h.messages);
-    le_store_u64(at + BATCH_AT_FIRST_NUMBER, b->h.first_number);
-    le_store_u64(at + BATCH_AT_EPOCH, b->h.epoch);
-    le_store_u64(at + BATCH_AT_LEADER_MS, (uint64_t)b->h.leader_ms);
-    le_store_u64(at + BATCH_AT_HW_HINT, b->h.hw_hint);
-    format_crc_store(at, b->bytes.n, 0);
+    header_store(b->bytes.at, &b->h);
+    format_crc_store(b->bytes.at, b->bytes.n, 0);
+}
+
+void batch_gap_store(char *at, const struct batch_header *h)
+{
+    struct batch_header gap = *h;
+    gap.bytes = BATCH_HEADER_BYTES;
+    gap.gap = true;
+    header_store(at, &gap);
+    format_crc_store(at, BATCH_HEADER_BYTES, 0);
 }
 
 enum err batch_header_peek(const void *at, struct batch_header *out)
@@ -72,6 +86,7 @@ enum err batch_header_peek(const void *at, struct batch_header *out)
         .epoch = le_load_u64(from + BATCH_AT_EPOCH),
         .leader_ms = (int64_t)le_load_u64(from + BATCH_AT_LEADER_MS),
         .hw_hint = le_load_u64(from + BATCH_AT_HW_HINT),
+        .gap = (le_load_u32(from + BATCH_AT_FLAGS) & BATCH_FLAG_GAP) != 0,
     };
     if (!format_letters_fit(at, 'B') || h.bytes < BATCH_HEADER_BYTES || h.bytes > BATCH_BYTES_MAX)
         return ERR_CORRUPT;
@@ -92,8 +107,10 @@ enum err batch_check(struct bytes whole, struct batch_header *out)
     e = format_check(whole, 'B', 0);
     if (e != ERR_OK)
         return e;
-    if (le_load_u32((const char *)whole.at + BATCH_AT_FLAGS) != FLAGS_KNOWN)
+    if ((le_load_u32((const char *)whole.at + BATCH_AT_FLAGS) & ~(uint32_t)FLAGS_KNOWN) != 0)
         return ERR_NEWER_FORMAT;
+    if (h.gap && h.bytes != BATCH_HEADER_BYTES)
+        return ERR_CORRUPT;
     if (h.records == 0 || h.messages > h.records || h.base_offset > UINT64_MAX / 2 ||
         h.first_number > UINT64_MAX / 2)
         return ERR_CORRUPT;

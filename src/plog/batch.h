@@ -26,6 +26,7 @@ enum {
     BATCH_AT_HW_HINT = 56,
     BATCH_HEADER_BYTES = 64,
     BATCH_BYTES_MAX = 16 << 20,
+    BATCH_FLAG_GAP = 1 << 3,
     RECORD_TYPE_MESSAGE = 1,
 };
 
@@ -38,6 +39,7 @@ struct batch_header {
     uint64_t epoch;
     int64_t leader_ms;
     uint64_t hw_hint;
+    bool gap; /* stands for records that are no longer stored */
 };
 
 static inline uint64_t batch_end(const struct batch_header *h)
@@ -64,6 +66,8 @@ struct plog_batch {
 
 /* Finishes the header of b->bytes from b->h, CRC last. */
 void batch_seal(struct plog_batch *b);
+/* Writes the BATCH_HEADER_BYTES of a GAP that stands for what `h` says. */
+void batch_gap_store(char *at, const struct batch_header *h);
 /* The fields at `at`, BATCH_HEADER_BYTES long, as far as they can be believed without the CRC: the
  * magic's letters and a length that is possible. ERR_CORRUPT. */
 enum err batch_header_peek(const void *at, struct batch_header *out) MUST_USE;

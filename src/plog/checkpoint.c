@@ -203,14 +203,19 @@ void plog_checkpoint_if_due(struct plog *p)
         return;
     keeper_enter(p);
     enum err e = ERR_OK;
-    if (journal_is_half_full(p)) {
+    bool full = journal_is_half_full(p), asked = atomic_exchange(&p->checkpoint_asked, false);
+    if (full || asked)
         e = checkpoint_write(p, false);
-        if (e == ERR_OK)
-            e = journal_prepare(p);
-    }
+    if (full && e == ERR_OK)
+        e = journal_prepare(p);
     if (e != ERR_OK && e != ERR_NO_SPACE)
         store_fail(p, "making a journal file", e);
     keeper_leave(p);
+}
+
+void plog_checkpoint_ask(struct plog *p)
+{
+    atomic_store(&p->checkpoint_asked, true);
 }
 
 /* ---- releasing ---- */
@@ -232,7 +237,7 @@ static enum err take_first(struct plog_log *l, uint64_t number, uint64_t offset,
     if (next_number > number)
         return ERR_NOT_FOUND;
     lock_take(&l->lk);
-    segment_list_drop_first(&l->segments);
+    segment_list_drop(&l->segments, 0);
     l->start_offset = next;
     l->start_number = next_number;
     lock_give(&l->lk);

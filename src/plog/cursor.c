@@ -55,93 +55,14 @@ static void enter_lent(struct reading *r, struct plog_batch *b)
     enter_batch(r, buf_bytes(&b->bytes), &b->h);
 }
 
-/* The written bytes of a segment and the name of the one behind it (UINT64_MAX: it is the last). */
-static bool segment_bounds(struct plog_log *l, uint64_t name, uint64_t *bytes, uint64_t *next)
+static enum err segment_of_offset(struct plog_log *l, uint64_t offset, uint64_t *name)
 {
     lock_take(&l->lk);
-    size_t place = segment_list_find(&l->segments, name);
-    bool there = place != SIZE_MAX && l->segments.at[place].name == name;
-    if (there) {
-        *bytes = l->segments.at[place].bytes;
-        *next = place + 1 < l->segments.n ? l->segments.at[place + 1].name : UINT64_MAX;
-    }
+    size_t place = segment_list_find(&l->segments, offset);
+    if (place != SIZE_MAX)
+        *name = l->segments.at[place].name;
     lock_give(&l->lk);
-    return there;
-}
-
-static enum err open_segment(struct plog_log *l, struct reading *r, uint64_t name,
-                             uint64_t position)
-{
-    leave_file(r);
-    enum err e = batch_reader_open(&r->file, l, name, position, r->read_ahead_bytes);
-    if (e == ERR_OK)
-        r->file_open = true;
-    return e == ERR_NOT_FOUND ? ERR_GONE : e;
-}
-
-/* Reads on until the batch that holds the key, which lies in the file's segment or at the begin of
- * the next one. `follows`: the batch must begin exactly at `expected`. */
-static enum err read_to(struct plog_log *l, struct reading *r, uint64_t key, bool by_number)
-{
-    bool known = false;
-    uint64_t expected = 0;
-    for (;;) {
-        uint64_t bytes, next;
-        struct bytes whole;
-        struct batch_header h;
-        if (!segment_bounds(l, r->file.name, &bytes, &next))
-            return ERR_GONE;
-        uint64_t position = r->file.position;
-        enum err e = batch_reader_next(&r->file, bytes, &whole, &h);
-        if (e == ERR_NOT_FOUND && next != UINT64_MAX) {
-            e = open_segment(l, r, next, 0);
-            if (e != ERR_OK)
-                return e;
-            continue;
-        }
-        /* The caller knows that the key is written, so the file's end is a hole in the log. */
-        if (e == ERR_NOT_FOUND || (e == ERR_OK && known && h.base_offset != expected) ||
-            (e == ERR_OK && position == 0 && h.base_offset != r->file.name))
-            e = ERR_CORRUPT;
-        if (e == ERR_OK && (by_number ? h.first_number : h.base_offset) > key)
-            e = ERR_CORRUPT;
-        if (e != ERR_OK) {
-            if (e == ERR_CORRUPT || e == ERR_NEWER_FORMAT)
-                log_note_corrupt(l, r->file.name, position, e);
-            return e;
-        }
-        if ((by_number ? batch_end_number(&h) : batch_end(&h)) > key) {
-            enter_batch(r, whole, &h);
-            return ERR_OK;
-        }
-        expected = batch_end(&h);
-        known = true;
-    }
-}
-
-/* Enters the batch that holds the record at `offset`, which is durable. */
-static enum err find_offset(struct plog_log *l, struct reading *r, uint64_t offset)
-{
-    bool follows = r->file_open && r->in_batch && r->lent == NULL && batch_end(&r->h) == offset;
-    leave_batch(l, r);
-    struct plog_batch *b = cache_lend_offset(&l->plog->cache, &l->ring, offset);
-    if (b != NULL) {
-        leave_file(r);
-        enter_lent(r, b);
-        return ERR_OK;
-    }
-    if (!follows) {
-        lock_take(&l->lk);
-        size_t place = segment_list_find(&l->segments, offset);
-        uint64_t name = place == SIZE_MAX ? 0 : l->segments.at[place].name;
-        lock_give(&l->lk);
-        if (place == SIZE_MAX)
-            return ERR_GONE;
-        enum err e = open_segment(l, r, name, index_find(l, name, offset, false));
-        if (e != ERR_OK)
-            return e;
-    }
-    return read_to(l, r, offset, false);
+    return place == SIZE_MAX ? ERR_GONE : ERR_OK;
 }
 
 /* The segment that holds the message `number`: the last that begins at or below it. */
@@ -172,6 +93,100 @@ static enum err segment_of_number(struct plog_log *l, uint64_t number, uint64_t 
     return e;
 }
 
+/* Opens the segment that holds the key, at a batch that begins at or below it. Index and file must
+ * be of one age, so when the cleaner has swapped meanwhile, all is looked up again. */
+static enum err open_segment(struct plog_log *l, struct reading *r, uint64_t key, bool by_number)
+{
+    leave_file(r);
+    for (;;) {
+        uint64_t swaps = log_swaps(l), name;
+        enum err e =
+            by_number ? segment_of_number(l, key, &name) : segment_of_offset(l, key, &name);
+        if (e == ERR_OK) {
+            uint64_t position = !by_number && key == name ? 0 : index_find(l, name, key, by_number);
+            e = batch_reader_open(&r->file, l, name, position, r->read_ahead_bytes);
+        }
+        if (log_swaps(l) == swaps || (e != ERR_OK && e != ERR_GONE)) {
+            r->file_open = e == ERR_OK;
+            return e;
+        }
+        if (e == ERR_OK)
+            batch_reader_close(&r->file);
+    }
+}
+
+/* The file that is open ends below `offset`: goes on in the segment that holds it. */
+static enum err open_next(struct plog_log *l, struct reading *r, uint64_t offset)
+{
+    struct segment_view ended = r->file.view;
+    enum err e = open_segment(l, r, offset, false);
+    /* The caller knows that the offset is written, so the same end again is a hole in the log. */
+    if (e == ERR_OK && r->file.view.name == ended.name && r->file.view.swap == ended.swap)
+        e = ERR_CORRUPT;
+    return e;
+}
+
+/* Reads on until the batch that holds the key, or for an offset that is in a GAP, until the first
+ * batch behind that; a number in a GAP is ERR_GONE. */
+static enum err read_to(struct plog_log *l, struct reading *r, uint64_t key, bool by_number)
+{
+    bool known = false;
+    uint64_t expected = 0, end;
+    for (;;) {
+        struct bytes whole;
+        struct batch_header h;
+        uint64_t position = r->file.position;
+        enum err e = batch_reader_end(&r->file, &end);
+        if (e != ERR_OK)
+            return e;
+        e = batch_reader_next(&r->file, end, &whole, &h);
+        if (e == ERR_NOT_FOUND && !by_number) {
+            known = false;
+            e = open_next(l, r, key);
+            if (e == ERR_OK)
+                continue;
+        }
+        if (e == ERR_NOT_FOUND || (e == ERR_OK && known && h.base_offset != expected) ||
+            (e == ERR_OK && position == 0 && h.base_offset != r->file.view.name))
+            e = ERR_CORRUPT;
+        if (e == ERR_OK && (by_number ? h.first_number : h.base_offset) > key)
+            e = ERR_CORRUPT;
+        if (e != ERR_OK) {
+            if (e == ERR_CORRUPT || e == ERR_NEWER_FORMAT)
+                log_note_corrupt(l, r->file.view.name, position, e);
+            return e;
+        }
+        expected = batch_end(&h);
+        known = true;
+        if ((by_number ? batch_end_number(&h) : expected) <= key)
+            continue;
+        if (!h.gap) {
+            enter_batch(r, whole, &h);
+            return ERR_OK;
+        }
+        if (by_number)
+            return ERR_GONE;
+        if (expected >= plog_durable(l))
+            return ERR_NOT_FOUND;
+        key = expected;
+    }
+}
+
+/* Enters the batch that holds the record at `offset`, which is durable. */
+static enum err find_offset(struct plog_log *l, struct reading *r, uint64_t offset)
+{
+    bool follows = r->file_open && r->in_batch && r->lent == NULL && batch_end(&r->h) == offset;
+    leave_batch(l, r);
+    struct plog_batch *b = cache_lend_offset(&l->plog->cache, &l->ring, offset);
+    if (b != NULL) {
+        leave_file(r);
+        enter_lent(r, b);
+        return ERR_OK;
+    }
+    enum err e = follows ? ERR_OK : open_segment(l, r, offset, false);
+    return e == ERR_OK ? read_to(l, r, offset, false) : e;
+}
+
 static enum err find_number(struct plog_log *l, struct reading *r, uint64_t number)
 {
     struct plog_batch *b = cache_lend_number(&l->plog->cache, &l->ring, number);
@@ -179,10 +194,7 @@ static enum err find_number(struct plog_log *l, struct reading *r, uint64_t numb
         enter_lent(r, b);
         return ERR_OK;
     }
-    uint64_t name;
-    enum err e = segment_of_number(l, number, &name);
-    if (e == ERR_OK)
-        e = open_segment(l, r, name, index_find(l, name, number, true));
+    enum err e = open_segment(l, r, number, true);
     return e == ERR_OK ? read_to(l, r, number, true) : e;
 }
 
@@ -193,7 +205,7 @@ static enum err take_record(struct plog_log *l, struct reading *r, struct plog_e
     struct bytes payload;
     enum err e = batch_record(&r->records, &type, &payload);
     if (e != ERR_OK) {
-        log_note_corrupt(l, r->file_open ? r->file.name : 0, r->h.base_offset, e);
+        log_note_corrupt(l, r->file_open ? r->file.view.name : 0, r->h.base_offset, e);
         return e;
     }
     *out = (struct plog_entry){type, r->offset, r->number, r->h.epoch, payload};
@@ -219,7 +231,7 @@ enum err plog_cursor_next(struct plog_cursor *c, struct plog_entry *out)
         if (e != ERR_OK)
             return e;
     } while (entry.offset < c->offset);
-    c->offset++;
+    c->offset = entry.offset + 1;
     *out = entry;
     return ERR_OK;
 }
@@ -244,12 +256,13 @@ enum err plog_cursor_at_offset(struct plog_log *l, uint64_t offset, size_t read_
         return ERR_NOT_FOUND;
     struct plog_cursor made;
     cursor_begin(l, read_ahead_bytes, &made);
-    made.offset = offset;
     enum err e = find_offset(l, reading_of(&made), offset);
     if (e != ERR_OK) {
         plog_cursor_close(&made);
         return e;
     }
+    uint64_t first = reading_of(&made)->h.base_offset; /* above `offset` when that is in a GAP */
+    made.offset = first > offset ? first : offset;
     *c = made;
     return ERR_OK;
 }

@@ -391,6 +391,11 @@ static enum err collect(struct plog_log *l, struct segment *s)
     return e == ERR_NOT_FOUND ? ERR_OK : e;
 }
 
+enum err index_write(struct plog_log *l, const struct segment *s)
+{
+    return save_segment(l, s, s->pending_n, true);
+}
+
 void index_rebuild(struct plog_log *l, uint64_t name)
 {
     lock_take(&l->lk);

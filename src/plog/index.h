@@ -26,6 +26,9 @@ enum err index_save(struct plog_log *l, const struct tail *to, uint32_t *entries
  * not used. */
 enum err index_cut(struct plog_log *l, struct segment *s, uint32_t entries) MUST_USE;
 
+/* Writes the whole index of a cleaned segment, whose entries are all pending; sealed and synced. */
+enum err index_write(struct plog_log *l, const struct segment *s) MUST_USE;
+
 /* Makes the index of a sealed segment again from the segment. */
 void index_rebuild(struct plog_log *l, uint64_t name);
 

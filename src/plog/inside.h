@@ -69,7 +69,8 @@ struct plog_log {
     uint64_t snapshots[2]; /* newest first */
     unsigned snapshots_n;
     bool corrupt_noted;
-    bool index_rebuilding;
+    bool index_rebuilding; /* or a segment is being swapped; one at a time */
+    uint64_t swaps;        /* how often the cleaner has changed the list */
 
     /* Guarded by the cache's lock. */
     struct cache_ring ring;
@@ -95,6 +96,7 @@ struct plog {
     atomic_bool failed;
     _Atomic int64_t sync_average_us;
     _Atomic size_t unwritten_bytes;
+    atomic_bool checkpoint_asked;
 
     struct lock commit_lk;            /* leaf, LOCK_RANK_COMMIT; guards what follows */
     struct lock_signal commit_signal; /* a dir_work is done, or a role is free */
@@ -139,6 +141,10 @@ enum err log_sync_dirs(struct plog_log *l) MUST_USE;
 enum err log_remove_dirs(struct plog_log *l) MUST_USE;
 /* Remembers and notes once that stored bytes of the log are bad at this place. */
 void log_note_corrupt(struct plog_log *l, uint64_t segment, uint64_t position, enum err e);
+
+/* How often the cleaner has changed the list of segments: what was looked up in it fits to what was
+ * opened by it when this is the same before and after. */
+uint64_t log_swaps(struct plog_log *l);
 
 /* Final for the data directory: nothing more is accepted. */
 void store_fail(struct plog *p, const char *what, enum err e);

@@ -182,3 +182,11 @@ void log_note_corrupt(struct plog_log *l, uint64_t segment, uint64_t position, e
         note(NOTE_ERROR, "plog", "%s/%020llu.log at byte %llu: %s", l->dir,
              (unsigned long long)segment, (unsigned long long)position, err_text(e));
 }
+
+uint64_t log_swaps(struct plog_log *l)
+{
+    lock_take(&l->lk);
+    uint64_t swaps = l->swaps;
+    lock_give(&l->lk);
+    return swaps;
+}

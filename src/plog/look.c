@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the segments of a log hold. */
 #include "base/mem.h"
-#include "plog/inside.h"
+#include "plog/clean.h"
 
-/* Name and size of each segment from `from_offset` on, and of the one behind the last. */
+/* All but the numbers of each segment from `from_offset` on, and the name of the one behind the
+ * last. */
 static size_t list_segments(struct plog_log *l, uint64_t from_offset, struct plog_segment *out,
                             size_t room, uint64_t *behind)
 {
     size_t n = 0, i = 0;
+    uint64_t below = clean_offset_max(l);
     *behind = UINT64_MAX;
     lock_take(&l->lk);
     while (i < l->segments.n && l->segments.at[i].name < from_offset)
         i++;
-    for (; i < l->segments.n && n < room; i++)
+    for (; i < l->segments.n && n < room; i++) {
+        bool sealed = i + 1 < l->segments.n;
+        uint64_t end = sealed ? l->segments.at[i + 1].name : plog_durable(l);
         out[n++] = (struct plog_segment){
             .base_offset = l->segments.at[i].name,
+            .end_offset = end,
             .bytes = l->segments.at[i].bytes,
-            .sealed = i + 1 < l->segments.n,
+            .stored = l->segments.at[i].stored,
+            .sealed = sealed,
+            .cleanable = sealed && end <= below,
         };
+    }
     if (i < l->segments.n)
         *behind = l->segments.at[i].name;
     lock_give(&l->lk);
@@ -32,15 +40,14 @@ static enum err number_segment(struct plog_log *l, struct plog_segment *s, uint6
     if (e != ERR_OK)
         return e;
     s->end_number = end < s->first_number ? s->first_number : end;
+    if (s->stored == STORED_ALL)
+        s->stored = s->end_number - s->first_number;
     return ERR_OK;
 }
 
-enum err plog_segments(struct plog_log *l, uint64_t from_offset, struct plog_segment *out,
-                       size_t room, size_t *n)
+static enum err look(struct plog_log *l, uint64_t from_offset, struct plog_segment *out,
+                     size_t room, size_t *n)
 {
-    lock_check_none_held();
-    if (l->damage != NULL)
-        return ERR_CORRUPT;
     uint64_t behind, end;
     size_t found = list_segments(l, from_offset, out, room, &behind), gone = 0;
     plog_durable(l); /* a number is read after it */
@@ -63,4 +70,19 @@ enum err plog_segments(struct plog_log *l, uint64_t from_offset, struct plog_seg
     memmove(out, out + gone, (found - gone) * sizeof out[0]);
     *n = found - gone;
     return ERR_OK;
+}
+
+enum err plog_segments(struct plog_log *l, uint64_t from_offset, struct plog_segment *out,
+                       size_t room, size_t *n)
+{
+    lock_check_none_held();
+    if (l->damage != NULL)
+        return ERR_CORRUPT;
+    for (;;) {
+        /* A segment may be gone because the cleaner has made one of it and its neighbour. */
+        uint64_t swaps = log_swaps(l);
+        enum err e = look(l, from_offset, out, room, n);
+        if (e != ERR_OK || log_swaps(l) == swaps)
+            return e;
+    }
 }

@@ -138,6 +138,8 @@ int64_t plog_sync_average_us(const struct plog *p);
 /* Background: syncs segments, writes marks, recycles the journal when it is half full, zeroes the
  * next journal files. Called by the housekeeper every second or so, no lock held. */
 void plog_checkpoint_if_due(struct plog *p);
+/* The next one is due, however full the journal is. */
+void plog_checkpoint_ask(struct plog *p);
 
 /* ---- reading (any thread, no lock) ---- */
 
@@ -158,24 +160,32 @@ struct plog_cursor {
 };
 
 /* At the record with this offset, or at the message with this number. ERR_GONE: before the start.
- * ERR_NOT_FOUND: at or behind the durable end. `read_ahead_bytes`: what to read at a time from
- * disk (at least one batch): small for one message, large for a scan. */
+ * ERR_NOT_FOUND: at or behind the durable end. Where the cleaner has been: the first record stored
+ * at or behind the offset (c->offset tells); ERR_GONE for a number that is no longer stored.
+ * `read_ahead_bytes`: what to read at a time from disk (at least one batch): small for one message,
+ * large for a scan. */
 enum err plog_cursor_at_offset(struct plog_log *l, uint64_t offset, size_t read_ahead_bytes,
                                struct plog_cursor *c) MUST_USE;
 enum err plog_cursor_at_number(struct plog_log *l, uint64_t number, size_t read_ahead_bytes,
                                struct plog_cursor *c) MUST_USE;
-/* ERR_NOT_FOUND: at the durable end; the cursor may be asked again later. ERR_CORRUPT, ERR_IO. */
+/* The next record stored: offsets and numbers rise, by more than one over what is no longer there.
+ * ERR_NOT_FOUND: at the durable end; the cursor may be asked again later. ERR_CORRUPT, ERR_IO;
+ * ERR_GONE: what comes next was released. */
 enum err plog_cursor_next(struct plog_cursor *c, struct plog_entry *out) MUST_USE;
 void plog_cursor_close(struct plog_cursor *c);
 
 /* ---- snapshots and room ---- */
 
 /* Stores the state as of `offset` (<= durable end) beside the segments: CRC'd, renamed into place,
- * durable; the two newest are kept. */
+ * durable; the two newest are kept. An offset between the two that are there takes the place of the
+ * older; ERR_INVALID: below both. */
 enum err plog_snapshot_write(struct plog_log *l, uint64_t offset, struct bytes state) MUST_USE;
 /* The newest good snapshot at or below the durable end: state appended to `out`. ERR_NOT_FOUND:
  * none. ERR_CORRUPT: one lies above the durable end, or none is good. */
 enum err plog_snapshot_read(struct plog_log *l, struct buf *out, uint64_t *offset) MUST_USE;
+/* The same, of those below an offset. */
+enum err plog_snapshot_read_below(struct plog_log *l, uint64_t below, struct buf *out,
+                                  uint64_t *offset) MUST_USE;
 uint64_t plog_snapshot_older(const struct plog_log *l); /* the older kept one's offset, or 0 */
 uint64_t plog_snapshot_newest(const struct plog_log *l);
 
@@ -189,15 +199,56 @@ struct plog_size {
 };
 struct plog_size plog_log_size(const struct plog_log *l);
 
+/* ---- cleaning: unwanted records leave the segments between wanted ones ---- */
+
+/* A segment as it was when asked: it holds the offsets [base_offset, end_offset). */
 struct plog_segment {
-    uint64_t base_offset;
+    uint64_t base_offset, end_offset;
     uint64_t first_number, end_number; /* its messages: [first_number, end_number) */
+    uint64_t stored; /* how many of them it stores; too high when cleaned before the start */
     uint64_t bytes;
-    bool sealed; /* not the last one */
+    bool sealed;    /* not the last one */
+    bool cleanable; /* sealed, and wholly below the older snapshot and the log's mark */
 };
 /* The segments that begin at or behind from_offset, in order, at most `room`. Their first numbers
  * may have to be asked of the files. No lock held. ERR_CORRUPT, ERR_IO. */
 enum err plog_segments(struct plog_log *l, uint64_t from_offset, struct plog_segment *out,
                        size_t room, size_t *n) MUST_USE;
+
+/* Asks the owner's state which messages must stay. */
+struct plog_wanted {
+    void *self;
+    /* Sets wanted[i], all false before, for each message first + i, i < n, that must stay. Answers
+     * the log's end at that moment: the answer counts once all below it is durable, because a
+     * crash would undo what finished the others. No lock is held. */
+    uint64_t (*ask)(void *self, uint64_t first, size_t n, bool *wanted);
+};
+
+enum { PLOG_CLEAN_SEGMENTS_MAX = 32 };
+
+enum plog_clean_state {
+    PLOG_CLEAN_MORE,    /* call again */
+    PLOG_CLEAN_WAITS,   /* call again when more is durable */
+    PLOG_CLEAN_DONE,    /* the new segment is in place */
+    PLOG_CLEAN_USELESS, /* what must stay is more than `bytes_max`: nothing was written */
+};
+
+struct plog_clean;
+
+/* Begins to make one segment of those from `offset` up to `end_offset`, all cleanable; it is to be
+ * no larger than `bytes_max`. One at a time a log. ERR_INVALID: no such segments, or more than
+ * PLOG_CLEAN_SEGMENTS_MAX. Freed with plog_clean_free at any time, also after plog_remove, but
+ * before plog_close. */
+enum err plog_clean_begin(struct plog_log *l, uint64_t offset, uint64_t end_offset,
+                          uint64_t bytes_max, struct plog_wanted wanted,
+                          struct plog_clean **out) MUST_USE;
+/* Goes on with about io_bytes of reading and writing, at least one batch; no lock held. Cursors
+ * that are open go on reading what they read. On an error the job is over and the log as before:
+ * ERR_GONE (segments or log were removed meanwhile), ERR_NO_SPACE, ERR_CORRUPT (noted), ERR_IO,
+ * ERR_FAILED. */
+enum err plog_clean_step(struct plog_clean *c, size_t io_bytes,
+                         enum plog_clean_state *state) MUST_USE;
+/* Unfinished work leaves nothing behind. */
+void plog_clean_free(struct plog_clean *c);
 
 #endif

@@ -2,24 +2,73 @@
 #include "plog/reader.h"
 
 #include "base/mem.h"
+#include "plog/clean.h"
+
+/* A cleaned segment's file gets its usual name at the end of the swap. */
+static enum err open_file(struct plog_log *l, const struct segment_view *v, int *file)
+{
+    const struct disk *d = l->plog->disk;
+    enum err e = ERR_NOT_FOUND;
+    char *path;
+    if (v->clean_end != 0) {
+        path = clean_path(l, v->name, v->clean_end, "");
+        e = d->open(d->self, path, DISK_READ, file);
+        mem_free(path);
+    }
+    if (e == ERR_NOT_FOUND) {
+        path = log_path(l, v->name, "log");
+        e = d->open(d->self, path, DISK_READ, file);
+        mem_free(path);
+    }
+    return e;
+}
 
 enum err batch_reader_open(struct batch_reader *r, struct plog_log *l, uint64_t name,
                            uint64_t position, size_t read_ahead_bytes)
 {
     const struct disk *d = l->plog->disk;
-    char *path = log_path(l, name, "log");
+    struct segment_view v, now;
     int file;
-    enum err e = d->open(d->self, path, DISK_READ, &file);
-    mem_free(path);
-    if (e != ERR_OK)
-        return e;
+    /* What was opened is the file of `v` only if that is still the segment's afterwards. */
+    for (;;) {
+        if (!segment_look(l, name, &v))
+            return ERR_GONE;
+        enum err e = open_file(l, &v, &file);
+        bool same = segment_look(l, name, &now) && now.swap == v.swap;
+        if (same && e != ERR_OK)
+            return e == ERR_NOT_FOUND ? ERR_GONE : e;
+        if (same)
+            break;
+        if (e == ERR_OK)
+            d->close(d->self, file);
+    }
     *r = (struct batch_reader){
         .log = l,
         .file = file,
-        .name = name,
+        .view = v,
         .position = position,
         .read_ahead_bytes = read_ahead_bytes,
     };
+    return ERR_OK;
+}
+
+enum err batch_reader_end(struct batch_reader *r, uint64_t *end)
+{
+    const struct disk *d = r->log->plog->disk;
+    struct segment_view now;
+    if (segment_look(r->log, r->view.name, &now) && now.swap == r->view.swap) {
+        r->view.bytes = now.bytes;
+        r->view.sealed = now.sealed;
+    } else if (r->view.name < plog_start_offset(r->log)) {
+        return ERR_GONE;
+    } else if (!r->view.sealed) {
+        /* Sealed and swapped since: the file has grown as far as it ever will. */
+        enum err e = d->size(d->self, r->file, &r->view.bytes);
+        if (e != ERR_OK)
+            return e;
+        r->view.sealed = true;
+    }
+    *end = r->view.bytes;
     return ERR_OK;
 }
 

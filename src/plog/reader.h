@@ -9,14 +9,16 @@
 struct batch_reader {
     struct plog_log *log;
     int file;
-    uint64_t name;     /* of the segment */
-    uint64_t position; /* of the next batch */
-    struct buf window; /* bytes of the file from window_position on */
+    struct segment_view view; /* of the segment, as of the opening */
+    uint64_t position;        /* of the next batch */
+    struct buf window;        /* bytes of the file from window_position on */
     uint64_t window_position;
     size_t read_ahead_bytes;
 };
 
-/* ERR_NOT_FOUND: there is no such segment (any more). */
+/* Opens the file that is the segment `name` now. It goes on to be read when the cleaner puts
+ * another in its place; `position` must come from the same one, which r->view.swap tells. ERR_GONE:
+ * there is no such segment (any more). */
 enum err batch_reader_open(struct batch_reader *r, struct plog_log *l, uint64_t name,
                            uint64_t position, size_t read_ahead_bytes) MUST_USE;
 /* The batch at r->position, lent until the next call, and goes on behind it. Bytes at or behind
@@ -25,5 +27,8 @@ enum err batch_reader_open(struct batch_reader *r, struct plog_log *l, uint64_t 
 enum err batch_reader_next(struct batch_reader *r, uint64_t end, struct bytes *batch,
                            struct batch_header *h) MUST_USE;
 void batch_reader_close(struct batch_reader *r);
+/* The end for batch_reader_next: the bytes of the file that is open, whatever has become of the
+ * segment since. ERR_GONE: it was released. */
+enum err batch_reader_end(struct batch_reader *r, uint64_t *end) MUST_USE;
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/note.h"
+#include "plog/clean.h"
 #include "plog/files.h"
 #include "plog/index.h"
 #include "plog/reader.h"
@@ -149,6 +150,7 @@ static enum err check_segments(struct plog_log *l)
 static enum err open_files(struct plog_log *l)
 {
     struct names names;
+    bool changed;
     enum err e = names_list(l->plog->disk, l->dir, &names);
     if (e == ERR_NOT_FOUND && l->marked) {
         damaged(l, l->mark.segment, 0, "the log's folder is missing");
@@ -156,7 +158,20 @@ static enum err open_files(struct plog_log *l)
     }
     if (e != ERR_OK)
         return e;
-    e = list_segments(l, &names);
+    e = swap_recover(l, names.at, names.n, &changed);
+    if (e == ERR_CORRUPT) {
+        damaged(l, l->mark.segment, 0, "a cleaned segment beside it claims what it cannot hold");
+        names_fini(&names);
+        return ERR_OK;
+    }
+    if (e == ERR_OK && changed) {
+        names_fini(&names);
+        e = names_list(l->plog->disk, l->dir, &names);
+        if (e != ERR_OK)
+            return e;
+    }
+    if (e == ERR_OK)
+        e = list_segments(l, &names);
     if (e == ERR_OK)
         e = check_segments(l);
     if (e == ERR_OK && l->damage == NULL)

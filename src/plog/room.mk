@@ -2,9 +2,10 @@
 noinst_LIBRARIES += libplog.a
 libplog_a_CFLAGS = $(AM_CFLAGS)
 libplog_a_SOURCES = %D%/batch.c %D%/batch.h %D%/cache.c %D%/cache.h %D%/checkpoint.c \
-	%D%/cursor.c %D%/files.c %D%/files.h %D%/format.c %D%/format.h %D%/index.c %D%/index.h \
-	%D%/inside.h %D%/journal.c %D%/journal.h %D%/journal_scan.c %D%/log.c %D%/look.c %D%/marks.c \
-	%D%/marks.h %D%/plog.c %D%/plog.h %D%/reader.c %D%/reader.h %D%/recover.c \
-	%D%/recover_log.c %D%/recover_log.h %D%/round.c %D%/segment.c %D%/segment.h \
-	%D%/snapshot.c %D%/store.c %D%/store.h
+	%D%/clean.c %D%/clean.h %D%/clean_out.c %D%/cursor.c %D%/files.c %D%/files.h \
+	%D%/format.c %D%/format.h %D%/index.c %D%/index.h %D%/inside.h %D%/journal.c \
+	%D%/journal.h %D%/journal_scan.c %D%/log.c %D%/look.c %D%/marks.c %D%/marks.h \
+	%D%/plog.c %D%/plog.h %D%/reader.c %D%/reader.h %D%/recover.c %D%/recover_log.c \
+	%D%/recover_log.h %D%/round.c %D%/segment.c %D%/segment.h %D%/snapshot.c %D%/store.c \
+	%D%/store.h %D%/swap.c
 EXTRA_DIST += %D%/FORMAT.md

@@ -28,16 +28,16 @@ struct segment *segment_list_push(struct segment_list *s, uint64_t name, uint64_
         s->at = mem_resize(s->at, s->room * sizeof s->at[0]);
     }
     CHECK(s->n == 0 || s->at[s->n - 1].name < name);
-    s->at[s->n] = (struct segment){.name = name, .number = number};
+    s->at[s->n] = (struct segment){.name = name, .number = number, .stored = STORED_ALL};
     return &s->at[s->n++];
 }
 
-void segment_list_drop_first(struct segment_list *s)
+void segment_list_drop(struct segment_list *s, size_t place)
 {
-    CHECK(s->n > 0);
-    segment_fini(&s->at[0]);
+    CHECK(place < s->n);
+    segment_fini(&s->at[place]);
     s->n--;
-    memmove(s->at, s->at + 1, s->n * sizeof s->at[0]);
+    memmove(s->at + place, s->at + place + 1, (s->n - place) * sizeof s->at[0]);
 }
 
 void segment_list_drop_last(struct segment_list *s)
@@ -57,6 +57,20 @@ size_t segment_list_find(const struct segment_list *s, uint64_t offset)
             high = middle;
     }
     return low == 0 ? SIZE_MAX : low - 1;
+}
+
+bool segment_look(struct plog_log *l, uint64_t name, struct segment_view *out)
+{
+    lock_take(&l->lk);
+    size_t place = segment_list_find(&l->segments, name);
+    bool there = place != SIZE_MAX && l->segments.at[place].name == name;
+    if (there) {
+        const struct segment *s = &l->segments.at[place];
+        *out =
+            (struct segment_view){name, s->swap, s->clean_end, s->bytes, place + 1 < l->segments.n};
+    }
+    lock_give(&l->lk);
+    return there;
 }
 
 void segment_close_file(struct plog_log *l)
@@ -163,14 +177,12 @@ enum err segment_append(struct plog_log *l, const struct batch_view *views, size
 
 enum err segment_number(struct plog_log *l, uint64_t name, uint64_t *number)
 {
-    uint64_t known = NUMBER_UNKNOWN, bytes = 0;
+    uint64_t known = NUMBER_UNKNOWN;
     lock_take(&l->lk);
     size_t place = segment_list_find(&l->segments, name);
     bool there = place != SIZE_MAX && l->segments.at[place].name == name;
-    if (there) {
+    if (there)
         known = l->segments.at[place].number;
-        bytes = l->segments.at[place].bytes;
-    }
     lock_give(&l->lk);
     if (!there)
         return ERR_GONE;
@@ -183,8 +195,8 @@ enum err segment_number(struct plog_log *l, uint64_t name, uint64_t *number)
     struct batch_header h;
     enum err e = batch_reader_open(&r, l, name, 0, INDEX_STEP_BYTES);
     if (e != ERR_OK)
-        return e == ERR_NOT_FOUND ? ERR_GONE : e;
-    e = batch_reader_next(&r, bytes, &batch, &h);
+        return e;
+    e = batch_reader_next(&r, r.view.bytes, &batch, &h);
     batch_reader_close(&r);
     if (e == ERR_NOT_FOUND || (e == ERR_OK && h.base_offset != name))
         e = ERR_CORRUPT;

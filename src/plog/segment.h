@@ -36,6 +36,21 @@ struct segment {
     struct index_entry *pending; /* owned: entries that are not yet in the file */
     uint32_t pending_n;
     uint32_t pending_room;
+    /* Rises whenever the cleaner puts another file in the place of this one (log.swaps then). */
+    uint64_t swap;
+    uint64_t clean_end; /* not 0: its file is still named NAME-END.clean (FORMAT.md, "Cleaned") */
+    uint64_t stored;    /* messages stored, when the cleaner has counted them, or STORED_ALL */
+};
+
+#define STORED_ALL UINT64_MAX
+
+/* What a reader must know of a segment; it may be out of date as soon as the lock is free. */
+struct segment_view {
+    uint64_t name;
+    uint64_t swap;
+    uint64_t clean_end;
+    uint64_t bytes;
+    bool sealed; /* its file's bytes do not change any more */
 };
 
 #define INDEX_ASK UINT32_MAX
@@ -49,11 +64,14 @@ struct segment_list {
 void segment_list_fini(struct segment_list *s);
 /* A new last segment. */
 struct segment *segment_list_push(struct segment_list *s, uint64_t name, uint64_t number);
-void segment_list_drop_first(struct segment_list *s);
+void segment_list_drop(struct segment_list *s, size_t place);
 void segment_list_drop_last(struct segment_list *s);
 /* The place of the segment that holds this offset, if any does: the last one that begins at or
  * below it. SIZE_MAX when all begin above. */
 size_t segment_list_find(const struct segment_list *s, uint64_t offset);
+
+/* False: there is no segment of this name (any more). Takes the log's leaf lock. */
+bool segment_look(struct plog_log *l, uint64_t name, struct segment_view *out);
 
 /* One batch to write. */
 struct batch_view {

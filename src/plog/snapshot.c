@@ -28,12 +28,13 @@ static void header_store(char *at, const struct plog_log *l, uint64_t offset, st
 static bool remember(struct plog_log *l, uint64_t offset, uint64_t *dropped)
 {
     lock_take(&l->lk);
+    uint64_t *kept = l->snapshots;
     bool drop = false;
-    if (l->snapshots_n == 0 || l->snapshots[0] != offset) {
+    if (l->snapshots_n == 0 || (kept[0] != offset && (l->snapshots_n == 1 || kept[1] != offset))) {
         drop = l->snapshots_n == 2;
-        *dropped = l->snapshots[1];
-        l->snapshots[1] = l->snapshots[0];
-        l->snapshots[0] = offset;
+        *dropped = kept[1];
+        kept[1] = l->snapshots_n > 0 && offset < kept[0] ? offset : kept[0];
+        kept[0] = offset > kept[1] ? offset : kept[0];
         l->snapshots_n = l->snapshots_n == 0 ? 1 : 2;
     }
     lock_give(&l->lk);
@@ -48,7 +49,7 @@ enum err plog_snapshot_write(struct plog_log *l, uint64_t offset, struct bytes s
         return ERR_FAILED;
     if (l->damage != NULL)
         return ERR_CORRUPT;
-    if (offset > plog_durable(l) || offset < plog_snapshot_newest(l))
+    if (offset > plog_durable(l) || offset < plog_snapshot_older(l))
         return ERR_INVALID;
     char header[HEADER_BYTES];
     header_store(header, l, offset, state);
@@ -106,6 +107,12 @@ static enum err read_one(struct plog_log *l, uint64_t offset, struct buf *out)
 
 enum err plog_snapshot_read(struct plog_log *l, struct buf *out, uint64_t *offset)
 {
+    return plog_snapshot_read_below(l, UINT64_MAX, out, offset);
+}
+
+enum err plog_snapshot_read_below(struct plog_log *l, uint64_t below, struct buf *out,
+                                  uint64_t *offset)
+{
     lock_take(&l->lk);
     unsigned n = l->snapshots_n;
     uint64_t offsets[2] = {l->snapshots[0], l->snapshots[1]};
@@ -117,6 +124,8 @@ enum err plog_snapshot_read(struct plog_log *l, struct buf *out, uint64_t *offse
     }
     enum err e = ERR_NOT_FOUND;
     for (unsigned i = 0; i < n; i++) {
+        if (offsets[i] >= below)
+            continue;
         e = read_one(l, offsets[i], out);
         if (e == ERR_OK)
             *offset = offsets[i];

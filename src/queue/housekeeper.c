@@ -175,6 +175,7 @@ static void keep_partition(struct queue_partition *p)
         continue;
     snapshot_if_due(p);
     retention_release(p);
+    clean_look(p);
 }
 
 static void keep_house(struct queue *q, struct queue_topic **topics, size_t n)
@@ -210,6 +211,7 @@ int64_t queue_housekeep(struct queue *q)
     if (__atomic_exchange_n(&q->redrives_called, false, __ATOMIC_ACQ_REL) ||
         now_ms >= q->redrive_next_ms)
         q->redrive_next_ms = redrive_step(q);
+    clean_step(q);
     remove_dropped(q);
     if (due) {
         free_removed(q, now_ms);
@@ -222,7 +224,8 @@ int64_t queue_housekeep(struct queue *q)
     lock_give(&q->house_lk);
     if (q->redrive_next_ms < next_ms)
         next_ms = q->redrive_next_ms;
-    return next_ms;
+    int64_t clean_ms = clean_next_ms(q);
+    return clean_ms < next_ms ? clean_ms : next_ms;
 }
 
 void house_run(struct queue *q)

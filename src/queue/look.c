@@ -15,7 +15,12 @@ enum {
 
 bool queue_failed(const struct queue *q)
 {
-    return plog_failed(q->plog);
+    return plog_failed(q->plog) || catalog_failed(q->catalog);
+}
+
+bool queue_space_low(const struct queue *q)
+{
+    return __atomic_load_n(&q->space_low, __ATOMIC_RELAXED);
 }
 
 uint32_t queue_partitions(struct queue_topic *t)
@@ -159,8 +164,8 @@ enum err queue_group_look(struct queue_topic *t, struct bytes group, struct queu
 
 static uint64_t live_bytes(const struct plog_segment *s, uint64_t unfinished)
 {
-    uint64_t messages = s->end_number - s->first_number;
-    if (unfinished == messages)
+    uint64_t messages = s->stored;
+    if (unfinished >= messages)
         return messages == 0 ? 0 : s->bytes;
     return s->bytes / messages * unfinished + s->bytes % messages * unfinished / messages;
 }

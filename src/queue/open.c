@@ -111,8 +111,11 @@ static enum err open_stores(struct queue *q, const struct queue_options *o)
     p.disk = o->disk;
     if (o->segment_bytes != 0)
         p.segment_bytes = o->segment_bytes;
+    q->segment_bytes = p.segment_bytes;
     if (o->cache_bytes != 0)
         p.cache_bytes = o->cache_bytes;
+    if (o->journal_bytes != 0)
+        p.journal_first_bytes = p.journal_bytes = o->journal_bytes;
     p.self = q;
     p.stamp = time_stamp;
     p.on_durable = wait_on_durable;
@@ -275,6 +278,7 @@ void queue_close(struct queue *q)
         for (uint32_t k = 0; k < topics[i]->partitions_n; k++)
             snapshot_at_stop(&topics[i]->partitions[k]);
     topics_give_back(topics, n);
+    clean_stop(q);
     plog_close(q->plog);
     catalog_close(q->catalog);
     queue_free(q);
@@ -289,6 +293,7 @@ static void forget_marks(struct queue_topic *t)
 void queue_abandon(struct queue *q)
 {
     struct queue_topic *t, *next;
+    clean_stop(q);
     if (q->plog != NULL)
         plog_abandon(q->plog);
     if (q->catalog != NULL)
@@ -297,6 +302,8 @@ void queue_abandon(struct queue *q)
     {
         forget_marks(t);
     }
+    for (t = q->dropped; t != NULL; t = t->dropped_next)
+        forget_marks(t);
     queue_free(q);
 }
 

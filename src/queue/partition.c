@@ -23,6 +23,7 @@ void partition_fini(struct queue_partition *p)
     CHECK(p->marks_first == NULL);
     partition_window_free(p->window);
     partition_free(p->state);
+    mem_free(p->looks);
     __atomic_fetch_sub(&p->q->windows_bytes, p->window_bytes, __ATOMIC_RELAXED);
     lock_fini(&p->lk);
 }

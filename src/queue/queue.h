@@ -53,6 +53,7 @@ struct queue_options {
     uint8_t fresh_secret[32];    /* becomes the receipt secret at a first start */
     uint32_t segment_bytes;      /* 0: default */
     uint32_t cache_bytes;        /* 0: default */
+    uint32_t journal_bytes;      /* each file of the journal, the first one too; 0: default */
     uint64_t snapshot_log_bytes; /* snapshot a partition after so much log; 0: 64 MiB */
     uint64_t in_flight_max;      /* leases a partition and group; 0: 120,000 */
 };
@@ -77,7 +78,9 @@ void queue_pass_end(struct queue *q);
 void queue_commit_all(struct queue *q);
 
 int64_t queue_now_ms(const struct queue *q); /* partition time */
+/* A write or sync of a log, of the journal or of the catalogue failed: only a restart clears it. */
 bool queue_failed(const struct queue *q);
+bool queue_space_low(const struct queue *q); /* sends are refused; deletes are not */
 
 /* ---- jobs on the catalogue thread ---- */
 
@@ -102,6 +105,7 @@ struct queue_mark { /* queue's */
  * queue_wait_start must be too: only then nothing points into it. */
 struct queue_wait {
     void (*ready)(struct queue_wait *w); /* any thread, no lock held; wakes the request */
+    void *self;                          /* for ready(); not looked at */
     enum err err;                        /* ERR_OK, or ERR_FAILED: it will never be durable */
     int left;                            /* atomic: marks not yet reached */
     unsigned marks_n;

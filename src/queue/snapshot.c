@@ -46,13 +46,13 @@ static enum err fold(struct queue_partition *p, struct partition *state, uint64_
     return e == ERR_NOT_FOUND ? ERR_CORRUPT : e;
 }
 
-/* The state of the newest snapshot, or an empty one. */
-static enum err load_newest(struct queue_partition *p, struct partition **state, uint64_t *offset,
-                            uint64_t *bytes)
+/* The state of the newest snapshot below an offset, or an empty one. */
+static enum err load_below(struct queue_partition *p, uint64_t below, struct partition **state,
+                           uint64_t *offset, uint64_t *bytes)
 {
     struct buf saved = BUF_EMPTY;
     *offset = *bytes = 0;
-    enum err e = plog_snapshot_read(p->log, &saved, offset);
+    enum err e = plog_snapshot_read_below(p->log, below, &saved, offset);
     if (e == ERR_OK) {
         *bytes = saved.n;
         e = partition_load(buf_bytes(&saved), state);
@@ -64,20 +64,28 @@ static enum err load_newest(struct queue_partition *p, struct partition **state,
     return e;
 }
 
-enum err snapshot_fold(struct queue_partition *p, struct buf *out, uint64_t *offset)
+/* The state as of the offset `end`. */
+static enum err fold_to(struct queue_partition *p, uint64_t end, struct buf *out)
 {
     struct partition *state = NULL;
-    uint64_t from, bytes, end = plog_durable(p->log);
-    enum err e = load_newest(p, &state, &from, &bytes);
+    uint64_t from, bytes;
+    enum err e = load_below(p, end + 1, &state, &from, &bytes);
     if (e == ERR_OK && from > end)
         e = ERR_CORRUPT;
     if (e == ERR_OK)
         e = fold(p, state, from, end, true, &bytes);
-    if (e == ERR_OK) {
+    if (e == ERR_OK)
         partition_save(state, out);
-        *offset = end;
-    }
     partition_free(state);
+    return e;
+}
+
+enum err snapshot_fold(struct queue_partition *p, struct buf *out, uint64_t *offset)
+{
+    uint64_t end = plog_durable(p->log);
+    enum err e = fold_to(p, end, out);
+    if (e == ERR_OK)
+        *offset = end;
     return e;
 }
 
@@ -95,14 +103,12 @@ static bool is_due_locked(const struct queue_partition *p)
     return p->log_bytes >= enough;
 }
 
-void snapshot_if_due(struct queue_partition *p)
+/* At the durable end. */
+static void make(struct queue_partition *p)
 {
     lock_take(&p->lk);
-    bool due = is_due_locked(p);
     uint64_t log_bytes = p->log_bytes;
     lock_give(&p->lk);
-    if (!due)
-        return;
     struct buf state = BUF_EMPTY;
     uint64_t offset;
     enum err e = snapshot_fold(p, &state, &offset);
@@ -117,6 +123,35 @@ void snapshot_if_due(struct queue_partition *p)
     if (e != ERR_OK)
         note_failure(p, e);
     buf_fini(&state);
+}
+
+static void make_at(struct queue_partition *p, uint64_t offset)
+{
+    struct buf state = BUF_EMPTY;
+    enum err e = fold_to(p, offset, &state);
+    if (e == ERR_OK)
+        e = plog_snapshot_write(p->log, offset, buf_bytes(&state));
+    if (e != ERR_OK)
+        note_failure(p, e);
+    buf_fini(&state);
+}
+
+void snapshot_raise_older(struct queue_partition *p, uint64_t offset)
+{
+    uint64_t newest = plog_snapshot_newest(p->log);
+    if (newest != offset && plog_snapshot_older(p->log) < offset)
+        make_at(p, offset); /* above or below the newest */
+    if (newest <= offset && plog_snapshot_newest(p->log) < plog_durable(p->log))
+        make(p);
+}
+
+void snapshot_if_due(struct queue_partition *p)
+{
+    lock_take(&p->lk);
+    bool due = is_due_locked(p);
+    lock_give(&p->lk);
+    if (due)
+        make(p);
 }
 
 void snapshot_at_stop(struct queue_partition *p)
@@ -137,7 +172,7 @@ void snapshot_recover(struct queue_partition *p)
 {
     struct partition *state = NULL;
     uint64_t from, end = plog_durable(p->log);
-    enum err e = load_newest(p, &state, &from, &p->snapshot_bytes);
+    enum err e = load_below(p, UINT64_MAX, &state, &from, &p->snapshot_bytes);
     if (e == ERR_OK)
         e = from <= end ? fold(p, state, from, end, false, &p->log_bytes) : ERR_CORRUPT;
     if (e == ERR_OK && partition_next_number(state) != plog_end_number(p->log))

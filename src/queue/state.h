@@ -44,6 +44,13 @@ struct move_place {
     uint64_t offset;
 };
 
+/* What the cleaner remembers of a segment from look to look. */
+struct clean_look {
+    uint64_t offset; /* names the segment */
+    uint64_t seen;   /* messages wanted at the last look */
+    uint64_t tried;  /* and when it was last measured; UINT64_MAX: not in this life */
+};
+
 struct queue_partition {
     /* set at birth */
     struct queue *q;
@@ -72,6 +79,10 @@ struct queue_partition {
     uint64_t released_number, released_offset; /* of the last release */
     uint64_t finished_number; /* nothing below is wanted, once all before finished_end is durable */
     uint64_t finished_end;
+    struct clean_look *looks; /* owned, by offset */
+    size_t looks_n;
+    int64_t clean_look_ms; /* not before */
+    uint64_t clean_seen_end;
 
     /* atomic */
     bool moves_open;      /* MOVE records that are committed may need driving */
@@ -157,6 +168,17 @@ struct attempts {
     struct attempt *first, *last; /* the first ends first */
 };
 
+/* The cleaning under way; one at a time. The housekeeper's own. */
+struct queue_cleaning {
+    struct plog_clean *job; /* NULL: none */
+    struct uuid topic;
+    uint32_t partition;
+    struct queue_partition *p; /* during a step */
+    uint64_t offset, end_offset;
+    uint64_t bytes; /* before */
+    int64_t next_ms;
+};
+
 struct queue {
     /* set at birth */
     const struct disk *disk;
@@ -167,6 +189,7 @@ struct queue {
     struct digest_hmac receipt_key, receipt_key_previous;
     struct digest_hmac id_key; /* of message-group and dedup ids; never changes */
     uint64_t snapshot_log_bytes;
+    uint64_t segment_bytes;
     uint64_t in_flight_max;
     int64_t time_base_ms; /* partition time = this + boot_ms; atomic */
 
@@ -190,6 +213,7 @@ struct queue {
     int64_t house_next_ms;
     int64_t redrive_next_ms; /* when redrives go on; INT64_MAX: there is none */
     bool failure_told;
+    struct queue_cleaning cleaning;
 
     struct job_list jobs;
     struct committer committer;
@@ -379,6 +403,17 @@ void house_ring(struct queue *q);
 bool retention_trim(struct queue_partition *p);
 void retention_release(struct queue_partition *p);
 
+/* ---- clean.c ---- */
+
+/* Begins a cleaning of p's log if it is time to look, none is under way, and one is worth it. */
+void clean_look(struct queue_partition *p);
+/* Goes on with the one under way. No lock held. */
+void clean_step(struct queue *q);
+/* When it wants to be called again; INT64_MAX: none is under way. */
+int64_t clean_next_ms(const struct queue *q);
+/* Before the logs are closed. */
+void clean_stop(struct queue *q);
+
 /* ---- move.c ---- */
 
 /* The housekeeper's: drives all committed open moves of p as far as they go. Blocks. */
@@ -412,6 +447,8 @@ void redrive_failed(struct queue_topic *t, enum redrive_failure failure);
 /* The state as of the durable end, folded from the newest snapshot without p's lock. */
 enum err snapshot_fold(struct queue_partition *p, struct buf *state, uint64_t *offset) MUST_USE;
 void snapshot_if_due(struct queue_partition *p);
+/* Due or not, makes what is missing of two snapshots at `offset` (durable) or above. */
+void snapshot_raise_older(struct queue_partition *p, uint64_t offset);
 /* Of the live state; nobody else runs. */
 void snapshot_at_stop(struct queue_partition *p);
 /* The state from the newest snapshot and what follows; closes the partition when that fails. */

@@ -389,8 +389,11 @@ enum err queue_topic_delete(struct queue_topic *t)
 void topic_remove_rest(struct queue_topic *t)
 {
     /* What was sent just before the delete is still answered: a log that goes takes its uncommitted
-     * batches along. When this fails, so has the data directory, and those who wait were told. */
-    (void)!wait_for_topic(t);
+     * batches along. When this fails, so has the data directory; if that was not in a round, those
+     * who wait do not know it yet. */
+    if (wait_for_topic(t) != ERR_OK)
+        for (uint32_t i = 0; i < t->partitions_n; i++)
+            wait_on_durable(t->q, &t->partitions[i]);
     logs_remove(t);
     if (plog_failed(t->q->plog))
         return;

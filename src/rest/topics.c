@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "front/rules.h"
 #include "rest/etag.h"
 #include "rest/put.h"
 #include "rest/settings.h"
@@ -160,8 +161,8 @@ static bool check_target(struct rest_call *c, const struct topic_config *t)
                                t->dead_letter);
     const struct topic_config *there = queue_topic_config(target);
     bool same = there->fifo == t->fifo;
-    bool allowed = rest_redrive_allowed(topic_attribute_get(there, "RedriveAllowPolicy"),
-                                        bytes_of_text(t->name));
+    bool allowed = front_redrive_allowed(topic_attribute_get(there, "RedriveAllowPolicy"),
+                                         bytes_of_text(t->name));
     queue_topic_give_back(target);
     if (!same)
         return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at,

@@ -69,17 +69,6 @@ bool sqs_entry_id_valid(struct bytes id)
     return id.n > 0 && id.n <= SQS_ENTRY_ID_MAX && name_chars(id);
 }
 
-bool sqs_id_valid(struct bytes id)
-{
-    if (id.n == 0 || id.n > SQS_ID_MAX)
-        return false;
-    const unsigned char *at = id.at;
-    for (size_t i = 0; i < id.n; i++)
-        if (at[i] <= ' ' || at[i] >= 0x7f)
-            return false;
-    return true;
-}
-
 /* Cuts what stands before the next `sign` off the front of `rest`. */
 static bool cut(struct bytes *rest, char sign, struct bytes *out)
 {

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 
-enum { SQS_NAME_MAX = 80, SQS_ENTRY_ID_MAX = 80, SQS_ID_MAX = 128 };
+enum { SQS_NAME_MAX = 80, SQS_ENTRY_ID_MAX = 80 };
 
 /* 1 to 80 of A-Z a-z 0-9 _ - ; a FIFO queue's ends in ".fifo", which counts. */
 bool sqs_name_valid(struct bytes name, bool fifo);
@@ -28,8 +28,6 @@ struct bytes sqs_name_of_path(struct bytes path);
 
 /* Id of a batch entry: 1 to 80 of A-Z a-z 0-9 _ - . */
 bool sqs_entry_id_valid(struct bytes id);
-/* Message-group, deduplication and attempt ids: 1 to 128 visible ASCII characters. */
-bool sqs_id_valid(struct bytes id);
 
 struct sqs_arn {
     struct bytes partition, service, region, account, name;

@@ -6,6 +6,8 @@ INTEGRATION_TESTS = \
 	tests/integration/test_serve.sh \
 	tests/integration/test_poll.sh \
 	tests/integration/test_cases.sh \
+	tests/integration/test_full.sh \
+	tests/integration/test_proxy.sh \
 	tests/integration/test_cli.sh \
 	tests/integration/test_cli_work.sh \
 	tests/integration/test_rest.sh \
@@ -24,5 +26,6 @@ EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) \
 	tests/lib/cli.py \
 	tests/lib/leaselog.py \
 	tests/lib/openapi.py \
+	tests/lib/poller.py \
 	tests/lib/rest.py
 TESTS += $(INTEGRATION_TESTS)

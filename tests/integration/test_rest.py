@@ -9,7 +9,6 @@ import os
 import re
 import socket
 import struct
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
@@ -655,19 +654,6 @@ def the_description_and_the_problem_pages_are_served():
         about = s.c.get("/v1").json
         for link in about["links"].values():
             assert s.c.get(link).status == 200
-
-
-@test
-def the_examples_of_the_read_me_work_as_they_stand():
-    with open(os.path.join(os.path.dirname(__file__), "..", "..", "README.md"), encoding="utf-8") as f:
-        lines = [line.strip() for line in f if line.startswith("    curl ") and ("/v1/topics" in line or "head.txt" in line)]
-    assert len(lines) == 4, lines
-    with Rested() as s:
-        got = [subprocess.run(["sh", "-c", line.replace("localhost:9324", f"127.0.0.1:{s.port}")], cwd=s.folder, capture_output=True, timeout=30)
-               for line in lines]
-        assert all(x.returncode == 0 for x in got), got
-        assert got[2].stdout == b"hello" and got[3].stdout == b"", got
-        assert s.c.get("/v1/topics/jobs").json["stats"] == {"visible": 0, "in_flight": 0, "delayed": 0, "moving": 0}
 
 
 @test

@@ -32,8 +32,15 @@ void model_fini(struct model *m)
     fault_disk_free(m->disk);
 }
 
+static void stop_cleaning(struct model *m)
+{
+    plog_clean_free(m->clean);
+    m->clean = NULL;
+}
+
 void model_abandon(struct model *m)
 {
+    stop_cleaning(m);
     plog_abandon(m->plog);
     m->plog = NULL;
     for (unsigned i = 0; i < MODEL_LOGS; i++)
@@ -55,6 +62,7 @@ static void push(struct model_log *l, struct model_record r)
         l->records = mem_resize(l->records, l->room * sizeof l->records[0]);
     }
     r.number = l->next_number;
+    r.unwanted = r.type != 1;
     l->next_number += r.type == 1;
     l->records[l->n++] = r;
 }
@@ -84,7 +92,8 @@ void model_append(struct model *m, struct model_log *l, unsigned records, uint32
 
 static void clear(struct model_log *l)
 {
-    l->n = l->next_number = l->durable = l->released = l->snapshot = l->snapshot_tried = 0;
+    l->n = l->next_number = l->durable = l->released = 0;
+    l->snapshot = l->snapshot_tried = l->snapshot_before = 0;
     l->log = NULL;
 }
 
@@ -145,6 +154,16 @@ static void compare_entry(const struct model_log *l, const struct plog_entry *e,
     mem_free(payload);
 }
 
+/* What lies between two records that were read one after the other, as the cleaner may leave it. */
+static void check_gap(const struct model_log *l, uint64_t from, uint64_t to)
+{
+    for (uint64_t offset = from; offset < to; offset++) {
+        ck_assert_msg(l->records[offset].cleaned, "offset %llu is gone",
+                      (unsigned long long)offset);
+        ck_assert_uint_lt(offset, l->snapshot_before);
+    }
+}
+
 /* Compares from one offset on to the durable end. */
 static void compare_from(struct model *m, struct model_log *l, uint64_t from, size_t read_ahead)
 {
@@ -159,11 +178,17 @@ static void compare_from(struct model *m, struct model_log *l, uint64_t from, si
     ck_assert(err == ERR_OK || fault_disk_has_failed(m->disk));
     if (err != ERR_OK)
         return;
-    for (uint64_t offset = from; offset < plog_durable(l->log) && err == ERR_OK; offset++) {
+    ck_assert_uint_ge(c.offset, from);
+    uint64_t offset = from;
+    while (offset < plog_durable(l->log) && err == ERR_OK) {
         err = plog_cursor_next(&c, &e);
         ck_assert(err == ERR_OK || fault_disk_has_failed(m->disk));
-        if (err == ERR_OK)
-            compare_entry(l, &e, offset);
+        if (err != ERR_OK)
+            break;
+        ck_assert_uint_ge(e.offset, offset);
+        check_gap(l, offset, e.offset);
+        compare_entry(l, &e, e.offset);
+        offset = e.offset + 1;
     }
     if (err == ERR_OK)
         ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_NOT_FOUND);
@@ -176,15 +201,24 @@ static void compare_number(struct model *m, struct model_log *l)
     if (start >= durable)
         return;
     uint64_t offset = start + rng_below(&m->rng, durable - start);
+    const struct model_record *r = &l->records[offset];
     struct plog_cursor c;
     struct plog_entry e;
-    if (l->records[offset].type != 1 || fault_disk_has_failed(m->disk))
+    if (r->type != 1 || fault_disk_has_failed(m->disk))
         return;
-    ck_assert_int_eq(plog_cursor_at_number(l->log, l->records[offset].number, 100, &c), ERR_OK);
+    enum err err = plog_cursor_at_number(l->log, r->number, 100, &c);
+    if ((err == ERR_GONE && r->cleaned) || (err != ERR_OK && fault_disk_has_failed(m->disk)))
+        return;
+    ck_assert_int_eq(err, ERR_OK);
     ck_assert_uint_eq(c.offset, offset);
-    for (unsigned i = 0; i < 3 && offset < durable; i++, offset++) {
-        ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_OK);
-        compare_entry(l, &e, offset);
+    for (unsigned i = 0; i < 3 && offset < durable; i++) {
+        err = plog_cursor_next(&c, &e);
+        ck_assert(err == ERR_OK || fault_disk_has_failed(m->disk));
+        if (err != ERR_OK)
+            break;
+        check_gap(l, offset, e.offset);
+        compare_entry(l, &e, e.offset);
+        offset = e.offset + 1;
     }
     plog_cursor_close(&c);
 }
@@ -279,6 +313,8 @@ static void take_snapshot(struct model_log *l)
     char *state = mem_new(n);
     le_store_u64(state, offset);
     if (offset > l->snapshot) {
+        if (l->snapshot_tried < offset)
+            l->snapshot_before = l->snapshot_tried;
         l->snapshot_tried = offset;
         if (plog_snapshot_write(l->log, offset, (struct bytes){state, n}) == ERR_OK)
             l->snapshot = offset;
@@ -296,6 +332,83 @@ static void release(struct model *m, struct model_log *l)
         l->released = offset;
     enum err e = plog_release(l->log, number, offset);
     ck_assert(e == ERR_OK || fault_disk_has_failed(m->disk));
+}
+
+/* ---- cleaning ---- */
+
+/* Messages finish: a stretch of them, or some here and there. */
+static void finish(struct model *m, struct model_log *l)
+{
+    uint64_t first = rng_below(&m->rng, l->n + 1), end = first + rng_below(&m->rng, l->n + 1);
+    uint64_t of_100 = rng_below(&m->rng, 101);
+    for (uint64_t offset = first; offset < end && offset < l->n; offset++)
+        if (rng_below(&m->rng, 100) < of_100)
+            l->records[offset].unwanted = true;
+}
+
+static uint64_t ask(void *self, uint64_t first, size_t n, bool *wanted)
+{
+    struct model *m = self;
+    struct model_log *l = m->clean_log;
+    for (uint64_t offset = 0; offset < l->n; offset++) {
+        struct model_record *r = &l->records[offset];
+        if (r->type == 1 && r->number >= first && r->number < first + n)
+            wanted[r->number - first] = !r->unwanted;
+    }
+    return plog_end(l->log);
+}
+
+static void clean_begin(struct model *m, struct model_log *l)
+{
+    enum { SEGMENTS_MAX = 1000 };
+    struct plog_segment all[SEGMENTS_MAX];
+    size_t n, end = 0;
+    enum err e = plog_segments(l->log, 0, all, SEGMENTS_MAX, &n);
+    ck_assert(e == ERR_OK || fault_disk_has_failed(m->disk));
+    if (e != ERR_OK)
+        return;
+    while (end < n && all[end].cleanable)
+        end++;
+    if (end > 0) {
+        size_t first = (size_t)rng_below(&m->rng, end);
+        size_t last = first + (size_t)rng_below(&m->rng, end - first);
+        struct plog_wanted wanted = {m, ask};
+        finish(m, l);
+        m->clean_log = l;
+        ck_assert_int_eq(plog_clean_begin(l->log, all[first].base_offset, all[last].end_offset,
+                                          UINT64_MAX, wanted, &m->clean),
+                         ERR_OK);
+        /* What is unwanted now stays unwanted; more of it does no harm. */
+        for (uint64_t offset = all[first].base_offset; offset < all[last].end_offset; offset++)
+            l->records[offset].cleaned = l->records[offset].unwanted;
+    }
+}
+
+static void clean_go_on(struct model *m)
+{
+    enum plog_clean_state state = PLOG_CLEAN_MORE;
+    enum err e = ERR_OK;
+    for (uint64_t i = rng_below(&m->rng, 20); e == ERR_OK && state == PLOG_CLEAN_MORE && i > 0; i--)
+        e = plog_clean_step(m->clean, 1 + rng_below(&m->rng, 20000), &state);
+    ck_assert_msg(e == ERR_OK || e == ERR_GONE || fault_disk_has_failed(m->disk), "%s",
+                  err_text(e));
+    m->cleaned_n += state == PLOG_CLEAN_DONE;
+    if (e != ERR_OK || state == PLOG_CLEAN_DONE)
+        stop_cleaning(m);
+}
+
+/* Lives are short, so what a cleaning needs is brought about now and then. */
+static void clean(struct model *m, struct model_log *l)
+{
+    if (m->clean != NULL) {
+        clean_go_on(m);
+        return;
+    }
+    if (rng_below(&m->rng, 3) == 0)
+        plog_checkpoint_ask(m->plog);
+    if (rng_below(&m->rng, 2) == 0)
+        take_snapshot(l);
+    clean_begin(m, l);
 }
 
 void model_step(struct model *m)
@@ -316,11 +429,14 @@ void model_step(struct model *m)
         take_snapshot(l);
     } else if (what < 88) {
         release(m, l);
-    } else if (what < 90) {
+    } else if (what < 89) {
         model_remove(m, l);
-    } else if (what < 92) {
+    } else if (what < 91) {
         model_compare(m);
-    } else if (what < 94 && !plog_failed(m->plog)) {
+    } else if (what < 98) {
+        clean(m, l);
+    } else if (!plog_failed(m->plog)) {
+        stop_cleaning(m);
         plog_close(m->plog);
         for (unsigned i = 0; i < MODEL_LOGS; i++)
             m->logs[i].log = NULL;

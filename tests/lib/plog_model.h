@@ -15,6 +15,8 @@ struct model_record {
     uint32_t bytes;
     uint64_t seed; /* the payload is drawn from it */
     uint64_t number;
+    bool unwanted; /* a control record, or a message that is finished */
+    bool cleaned;  /* unwanted when a cleaning that may have taken place looked at it */
 };
 
 enum model_life { MODEL_ABSENT, MODEL_THERE, MODEL_CREATING, MODEL_REMOVING };
@@ -31,6 +33,7 @@ struct model_log {
     uint64_t released; /* the start may have moved up to here */
     uint64_t snapshot; /* newest one reported durable */
     uint64_t snapshot_tried;
+    uint64_t snapshot_before; /* the older snapshot lies here or below */
 };
 
 struct model {
@@ -39,6 +42,9 @@ struct model {
     struct plog *plog; /* NULL while closed */
     struct rng rng;
     struct model_log logs[MODEL_LOGS];
+    struct plog_clean *clean; /* a cleaning under way, or NULL */
+    struct model_log *clean_log;
+    unsigned cleaned_n; /* how many came to their end */
 };
 
 void model_init(struct model *m, uint64_t seed);
@@ -46,7 +52,8 @@ void model_fini(struct model *m);
 /* Opens; on ERR_OK compares everything that can be read with what was promised. */
 enum err model_open(struct model *m);
 void model_abandon(struct model *m);
-/* One random step: append, commit, checkpoint, snapshot, release, create, remove, read, reopen. */
+/* One random step: append, commit, checkpoint, snapshot, release, clean, create, remove, read,
+ * reopen. */
 void model_step(struct model *m);
 /* Reads every log from begin to end and at random numbers, and compares. */
 void model_compare(struct model *m);

@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include "base/rng.h"
+#include "partition/look.h"
 #include "partition_fixture.h"
 
 static struct world o;
@@ -358,6 +359,69 @@ START_TEST(leases_are_listed_with_their_holder)
 }
 END_TEST
 
+/* Reads the wanted ones of all there are as text: x is wanted, . is not. */
+static const char *wanted_text(void)
+{
+    static char text[65];
+    bool wanted[64] = {false};
+    size_t n = (size_t)partition_next_number(o.p);
+    partition_wanted(o.p, 0, n, wanted);
+    uint64_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        text[i] = wanted[i] ? 'x' : '.';
+        count += wanted[i];
+    }
+    text[n] = '\0';
+    ck_assert_uint_eq(partition_wanted_count(o.p, 0, n), count);
+    /* In any two parts it is the same. */
+    for (size_t cut = 0; cut <= n; cut++) {
+        bool part[64] = {false};
+        partition_wanted(o.p, 0, cut, part);
+        partition_wanted(o.p, cut, n - cut, part + cut);
+        ck_assert_mem_eq(part, wanted, n);
+        ck_assert_uint_eq(partition_wanted_count(o.p, 0, cut) + partition_wanted_count(o.p, cut, n),
+                          count);
+    }
+    return text;
+}
+
+START_TEST(what_is_unfinished_is_wanted)
+{
+    static const uint64_t finished[] = {0, 1, 3, 6, 7, 8};
+    for (int i = 0; i < 10; i++)
+        world_send(&o);
+    ck_assert_str_eq(wanted_text(), "xxxxxxxxxx");
+    struct record_runs runs;
+    record_runs_init(&runs);
+    for (size_t i = 0; i < sizeof finished / sizeof finished[0]; i++)
+        record_runs_put(&runs, finished[i]);
+    world_apply(
+        &o, &(struct record){.type = RECORD_DONE, .done = {WORLD_GID, record_runs_bytes(&runs)}});
+    record_runs_fini(&runs);
+    ck_assert_str_eq(wanted_text(), "..x.xx...x");
+    world_apply(&o, &(struct record){.type = RECORD_TRIM, .trim = {5}});
+    ck_assert_str_eq(wanted_text(), ".....x...x");
+}
+END_TEST
+
+START_TEST(what_an_open_move_names_is_wanted_even_after_a_purge)
+{
+    struct record purge;
+    o.view.receives_max = 1;
+    o.view.dead_letter_topic.at[0] = 42;
+    for (int i = 0; i < 4; i++)
+        world_send(&o);
+    ck_assert_uint_eq(world_receive(&o, 2, 0), 2);
+    world_receive(&o, 1, 0);
+    ck_assert_uint_eq(o.grant.moves_n, 2);
+    ck_assert_int_eq(partition_plan_purge(o.p, WORLD_GID, false, &purge), ERR_OK);
+    world_apply(&o, &purge);
+    ck_assert_str_eq(wanted_text(), "xx..");
+    world_move_closed(&o, 0, false);
+    ck_assert_str_eq(wanted_text(), ".x..");
+}
+END_TEST
+
 TCase *tcase_state(void)
 {
     TCase *t = tcase_create("state");
@@ -377,5 +441,7 @@ TCase *tcase_state(void)
     tcase_add_test(t, records_that_make_no_sense_change_nothing);
     tcase_add_test(t, records_in_any_order_are_folded_and_saved);
     tcase_add_test(t, leases_are_listed_with_their_holder);
+    tcase_add_test(t, what_is_unfinished_is_wanted);
+    tcase_add_test(t, what_an_open_move_names_is_wanted_even_after_a_purge);
     return t;
 }

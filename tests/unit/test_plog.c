@@ -329,6 +329,33 @@ START_TEST(two_snapshots_are_kept_and_the_newest_good_one_is_read)
 }
 END_TEST
 
+START_TEST(a_snapshot_between_the_two_takes_the_place_of_the_older)
+{
+    struct plog_log *l = create(0);
+    struct buf b = BUF_EMPTY;
+    uint64_t offset = 0;
+    fill(l, 10);
+    ck_assert_int_eq(plog_snapshot_write(l, 8, BYTES_OF("eight")), ERR_OK);
+    ck_assert_int_eq(plog_snapshot_write(l, 3, BYTES_OF("three")), ERR_OK);
+    ck_assert_int_eq(plog_snapshot_write(l, 2, BYTES_OF("two")), ERR_INVALID);
+    ck_assert_int_eq(plog_snapshot_write(l, 6, BYTES_OF("six")), ERR_OK);
+    for (int life = 0; life < 2; life++) {
+        ck_assert_uint_eq(plog_snapshot_newest(l), 8);
+        ck_assert_uint_eq(plog_snapshot_older(l), 6);
+        buf_clear(&b);
+        ck_assert_int_eq(plog_snapshot_read_below(l, 8, &b, &offset), ERR_OK);
+        ck_assert_uint_eq(offset, 6);
+        ck_assert(bytes_equal(buf_bytes(&b), BYTES_OF("six")));
+        ck_assert_int_eq(plog_snapshot_read_below(l, 6, &b, &offset), ERR_NOT_FOUND);
+        l = reopen(false);
+    }
+    ck_assert_ptr_null(
+        fault_disk_bytes(disk, "t/01000000000000000000000000000000/0/00000000000000000003.snap")
+            .at);
+    buf_fini(&b);
+}
+END_TEST
+
 START_TEST(a_directory_in_use_is_refused)
 {
     struct plog *second;
@@ -724,6 +751,7 @@ Suite *suite_new(void)
     tcase_add_loop_test(t, segments_tell_which_messages_they_hold, 0, 2);
     tcase_add_test(t, release_deletes_whole_old_segments_only);
     tcase_add_test(t, two_snapshots_are_kept_and_the_newest_good_one_is_read);
+    tcase_add_test(t, a_snapshot_between_the_two_takes_the_place_of_the_older);
     tcase_add_test(t, a_directory_in_use_is_refused);
     tcase_add_test(t, a_failed_sync_is_final_and_everybody_waiting_is_told);
     tcase_add_test(t, whichever_operation_fails_what_was_durable_stays);

@@ -16,5 +16,6 @@ Suite *suite_new(void)
     suite_add_tcase(s, tcase_send());
     suite_add_tcase(s, tcase_look());
     suite_add_tcase(s, tcase_history());
+    suite_add_tcase(s, tcase_clean());
     return s;
 }

@@ -310,6 +310,67 @@ START_TEST(a_flood_does_not_eat_the_reserve_before_the_housekeeper_looks)
 }
 END_TEST
 
+static void delete_all_but(const char *body, char receipt[QUEUE_RECEIPT_TEXT_MAX + 1])
+{
+    for (struct got g; (g = receive_for("q", 10, 100)).n > 0;)
+        for (size_t i = 0; i < g.n; i++) {
+            if (bytes_equal(g.at[i].body, bytes_of_text(body)))
+                memcpy(receipt, g.at[i].receipt, sizeof g.at[i].receipt);
+            else
+                ck_assert_int_eq(delete_receipt("q", g.at[i].receipt), ERR_OK);
+        }
+}
+
+static uint64_t start_number(void)
+{
+    struct queue_topic *t = topic_of("q");
+    struct queue_partition_info info;
+    queue_partition_look(t, 0, &info);
+    queue_topic_give_back(t);
+    return info.start_number;
+}
+
+START_TEST(a_segment_stays_until_what_finished_its_messages_is_durable)
+{
+    char receipt[QUEUE_RECEIPT_TEXT_MAX + 1];
+    char filler[600];
+    memset(filler, 'x', sizeof filler - 1);
+    filler[sizeof filler - 1] = 0;
+    bench_stop();
+    bench.options.segment_bytes = 4096;
+    bench_start();
+    send_text("q", "oldest");
+    for (int i = 0; i < 40; i++)
+        send_text("q", filler);
+    delete_all_but("oldest", receipt);
+    for (int i = 0; i < 2; i++) { /* two snapshots, so that segments may go */
+        restart(1);
+        send_text("q", filler);
+        delete_all_but("oldest", receipt);
+    }
+    struct queue_topic *t = topic_of("q");
+    struct waiting w;
+    waiting_init(&w);
+    ck_assert_int_eq(queue_delete(t, bytes_of_text(receipt), false, &w.w), ERR_OK);
+    queue_topic_give_back(t);
+    for (int i = 0; i < 3; i++) {
+        fake_clock_pass(&bench.clock, 1000);
+        queue_housekeep(bench.q);
+    }
+    ck_assert_uint_eq(start_number(), 0);
+    if (_i == 0) { /* the delete is lost */
+        bench_restart();
+        struct got g = receive("q", 10);
+        ck_assert_str_eq(bodies(&g), "oldest");
+    } else {
+        waiting_finish(&w);
+        bench_pass(1000);
+        bench_pass(1000);
+        ck_assert_uint_gt(start_number(), 0);
+    }
+}
+END_TEST
+
 TCase *tcase_restart(void)
 {
     TCase *t = tcase_create("restart");
@@ -327,5 +388,6 @@ TCase *tcase_restart(void)
     tcase_add_test(t, every_way_to_stop_leads_back_to_the_same_state);
     tcase_add_test(t, snapshots_are_written_while_serving);
     tcase_add_test(t, a_flood_does_not_eat_the_reserve_before_the_housekeeper_looks);
+    tcase_add_loop_test(t, a_segment_stays_until_what_finished_its_messages_is_durable, 0, 2);
     return t;
 }

@@ -212,6 +212,36 @@ START_TEST(a_topic_that_was_half_made_is_finished_at_the_start)
 }
 END_TEST
 
+static enum err broken_sync(void *self, int file)
+{
+    (void)self;
+    (void)file;
+    return ERR_IO;
+}
+
+START_TEST(who_waits_on_a_topic_that_goes_is_told_when_the_disk_fails_outside_a_round)
+{
+    for (int i = 0; i < 150; i++) /* more than half of the journal's 1 MiB, by pages of 4 KiB */
+        send_text("other", "a page a round");
+    struct queue_topic *t = topic_of("goes");
+    struct queue_message m = {.body = BYTES_OF("a"), .delay_ms = -1};
+    struct queue_sent sent;
+    enum err e;
+    struct waiting w;
+    waiting_init(&w);
+    queue_send(t, &m, 1, &sent, &e, &w.w);
+    ck_assert(queue_wait_start(&w.w));
+    ck_assert_int_eq(queue_topic_delete(t), ERR_OK);
+    queue_topic_give_back(t);
+    bench.disk.sync = broken_sync; /* the checkpoint is the first to see it */
+    fake_clock_pass(&bench.clock, 1000);
+    queue_housekeep(bench.q);
+    ck_assert(queue_failed(bench.q));
+    ck_assert(w.told);
+    ck_assert_int_eq(w.w.err, ERR_FAILED);
+}
+END_TEST
+
 static bool add_name(void *arg, struct queue_topic *t)
 {
     struct buf *names = arg;
@@ -269,6 +299,7 @@ TCase *tcase_topics(void)
     tcase_add_test(t, a_dropped_topic_is_gone_for_those_who_hold_it_and_after_a_start);
     tcase_add_test(t, a_dropped_topic_leaves_no_key_and_no_log);
     tcase_add_test(t, a_topic_that_was_half_made_is_finished_at_the_start);
+    tcase_add_test(t, who_waits_on_a_topic_that_goes_is_told_when_the_disk_fails_outside_a_round);
     tcase_add_test(t, topics_are_listed_in_order_from_a_name_on);
     tcase_add_test(t, a_ready_topic_without_its_directory_stays_closed_and_others_serve);
     return t;

@@ -435,19 +435,6 @@ START_TEST(a_queue_url_is_read_from_its_last_segment)
 }
 END_TEST
 
-START_TEST(ids_are_1_to_128_visible_ascii_characters)
-{
-    char id[129];
-    memset(id, '~', sizeof id);
-    ck_assert(sqs_id_valid((struct bytes){id, 128}));
-    ck_assert(!sqs_id_valid((struct bytes){id, 129}));
-    ck_assert(!sqs_id_valid(BYTES_NONE));
-    ck_assert(!sqs_id_valid(BYTES_OF("a b")));
-    ck_assert(!sqs_id_valid(BYTES_OF("\xc3\xa9")));
-    ck_assert(sqs_id_valid(BYTES_OF("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~aZ0")));
-}
-END_TEST
-
 START_TEST(an_arn_has_six_parts)
 {
     struct sqs_arn arn;
@@ -509,7 +496,6 @@ Suite *suite_new(void)
     tcase_add_test(t, an_action_is_found_by_its_exact_name);
     tcase_add_test(t, queue_names_are_1_to_80_of_letters_digits_hyphens_and_underscores);
     tcase_add_test(t, a_queue_url_is_read_from_its_last_segment);
-    tcase_add_test(t, ids_are_1_to_128_visible_ascii_characters);
     tcase_add_test(t, an_arn_has_six_parts);
     tcase_add_test(t, the_region_comes_from_the_credential_scope);
     tcase_add_test(t, a_cooldown_lasts_a_minute);

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# The whole broker core under a seeded scheduler; README.md says how.
+EXTRA_DIST += %D%/README.md
+check_LIBRARIES += libsim.a
+libsim_a_SOURCES = %D%/beliefs.c %D%/beliefs.h %D%/checker.c %D%/checker.h %D%/client.c \
+	%D%/history.c %D%/history.h %D%/life.c %D%/message.c %D%/poll.c %D%/run.c %D%/sim.h
+libsim_a_CFLAGS = $(TEST_CFLAGS)
+SIM_LIBS = libsim.a libplogtest.a $(QUEUE_TEST_LIBS)
+
+check_PROGRAMS += tests/sim/sim_broker
+tests_sim_sim_broker_SOURCES = %D%/sim_broker.c
+tests_sim_sim_broker_CFLAGS = $(TEST_CFLAGS)
+tests_sim_sim_broker_LDADD = $(SIM_LIBS)
+
+TEST_RUNNERS += tests/sim/test_sim
+tests_sim_test_sim_SOURCES = %D%/test_checker.c %D%/test_sim.c %D%/test_sim.h
+tests_sim_test_sim_CFLAGS = $(TEST_CFLAGS)
+tests_sim_test_sim_LDADD = $(SIM_LIBS)
