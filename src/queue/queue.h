@@ -153,6 +153,19 @@ enum err queue_topic_delete_if(struct queue_topic *t, int64_t version) MUST_USE;
 void queue_topics_each(struct queue *q, struct bytes prefix, struct bytes from,
                        bool (*each)(void *arg, struct queue_topic *t), void *arg);
 
+/* Settings that are allowed and may surprise: bits. */
+enum queue_warning {
+    /* Standard: the dead-letter topic does not keep messages longer than this one does, and a dead
+     * letter keeps its age. */
+    QUEUE_WARNING_DEAD_LETTER_RETENTION = 1,
+    /* FIFO: visibility times receives before a dead letter exceeds the five minutes in which
+     * duplicates are recognised. */
+    QUEUE_WARNING_DEDUPLICATION_WINDOW = 2,
+};
+/* Those of the settings now. They are also told in the operator's log when a topic is made or
+ * changed. */
+unsigned queue_topic_warnings(struct queue_topic *t);
+
 /* ---- sending ---- */
 
 struct queue_attribute {

@@ -454,6 +454,12 @@ void snapshot_at_stop(struct queue_partition *p);
 /* The state from the newest snapshot and what follows; closes the partition when that fails. */
 void snapshot_recover(struct queue_partition *p);
 
+/* ---- advice.c ---- */
+
+/* Tells what has come about: t was made (0, INT64_MIN), or had these warnings and this retention
+ * before. */
+void advice_after_change(struct queue_topic *t, unsigned warnings_before, int64_t retention_before);
+
 /* ---- topic_change.c ---- */
 
 /* A topic that was being created when the process ended. */

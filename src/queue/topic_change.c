@@ -274,6 +274,7 @@ enum err queue_topic_create(struct queue *q, const struct topic_config *want,
     }
     topic_lend(t);
     topic_register(t);
+    advice_after_change(t, 0, INT64_MIN);
     *out = t;
     return ERR_OK;
 }
@@ -322,9 +323,13 @@ enum err queue_topic_change_if(struct queue_topic *t, int64_t version,
     enum err e = topic_check(t);
     if (e != ERR_OK)
         return e;
+    unsigned warnings = queue_topic_warnings(t);
+    int64_t retention_ms = queue_topic_config(t)->retention_ms;
     do {
         e = change_once(t, version, change, arg);
     } while (e == ERR_CONFLICT && version == 0);
+    if (e == ERR_OK)
+        advice_after_change(t, warnings, retention_ms);
     /* A shorter retention or another limit may matter to those who poll. */
     if (e == ERR_OK)
         waiters_kick(&t->waiters);

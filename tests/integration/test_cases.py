@@ -481,6 +481,21 @@ def without_its_dead_letter_queue_a_message_is_delivered_on():
     assert c.counts("q") == (1, 0, 0)
 
 
+@test
+def settings_that_make_dead_letters_expire_early_are_told_in_the_log_and_in_the_stats():
+    with Server() as s:
+        c = s.client()
+        c.call("CreateQueue", QueueName="dlq")
+        assert "dead-letter" not in s.notes()
+        c.call("CreateQueue", QueueName="q", Attributes=redrive("dlq"))
+        assert c.get("/v1/topics/q")["stats"]["warnings"] == ["dead_letter_retention"]
+        assert s.notes().count("topic q: its dead-letter topic dlq does not keep messages longer") == 1
+        c.call("SetQueueAttributes", QueueUrl="dlq", Attributes={"MessageRetentionPeriod": "1209600"})
+        assert "warnings" not in c.get("/v1/topics/q")["stats"]
+        c.call("SetQueueAttributes", QueueUrl="dlq", Attributes={"MessageRetentionPeriod": "60"})
+        assert s.notes().count("topic q: its dead-letter topic dlq does not keep messages longer") == 2
+
+
 # ---- queue URLs ----
 
 @test

@@ -381,7 +381,7 @@ static bool fifo_gives(const struct run *r, int group, size_t max, uint64_t byte
     if ((got->picks_n > 0 || got->moves_n == PARTITION_MOVES_MAX) &&
         partition_window_end(r->w[group]) < end)
         end = partition_window_end(r->w[group]);
-    size_t n = before ? tenants_of_moves(r, first) : 0, k;
+    size_t n = before ? tenants_of_moves(r, first) : 0;
     for (size_t i = 0; i < got->picks_n; i++)
         first[n++] = r->m.messages[got->picks[i].number].tenant;
     n += before ? 0 : tenants_of_moves(r, first + n);
@@ -393,17 +393,12 @@ static bool fifo_gives(const struct run *r, int group, size_t max, uint64_t byte
     for (size_t i = 0; i < got->picks_n && fine; i++)
         fine = got->picks[i].number == want.picks[i];
     for (size_t i = 0; i < got->moves_n && fine && want.moves_n < PARTITION_MOVES_MAX; i++) {
-        for (k = 0; k < want.moves_n && want.moves[k] != got->moves[i].move.number; k++)
-            continue;
-        fine = k < want.moves_n;
+        bool found = false;
+        for (size_t k = 0; k < want.moves_n; k++)
+            found = found || want.moves[k] == got->moves[i].move.number;
+        fine = found;
     }
     return fine;
-}
-
-static void check_fifo(struct run *r, int group, size_t max, uint64_t bytes_max)
-{
-    MUST(r,
-         fifo_gives(r, group, max, bytes_max, true) || fifo_gives(r, group, max, bytes_max, false));
 }
 
 static void take_moves(struct run *r, int group)
@@ -473,7 +468,8 @@ static void do_receive(struct run *r, int group)
     size_t room = r->view.in_flight_max - held;
     size_t max = request.max < room ? request.max : room;
     if (r->m.fifo)
-        check_fifo(r, group, max, request.body_bytes_max);
+        MUST(r, fifo_gives(r, group, max, request.body_bytes_max, true) ||
+                    fifo_gives(r, group, max, request.body_bytes_max, false));
     else
         check_standard(r, group, max, request.body_bytes_max);
     take_moves(r, group);
