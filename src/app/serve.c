@@ -179,7 +179,8 @@ static enum err server_start(struct broker *b)
     b->sqs.clock = &b->clock;
     b->sqs.public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url;
     b->sqs.region = b->options.region;
-    b->sqs.strict_cooldowns = b->options.strict_cooldowns;
+    b->sqs.strict_accounts = b->options.sqs_strict;
+    b->sqs.strict_cooldowns = b->options.sqs_strict || b->options.strict_cooldowns;
     size_t n = rest_routes(&b->rest, b->routes);
     n += admin_routes(&b->admin, b->routes + n);
     n += sqs_routes(&b->sqs, b->routes + n);

@@ -7,6 +7,7 @@
  *   t/<tid>          the topic: name, partitions, fifo, state creating|ready|deleting, attributes
  *   g/<tid>/<group>  the group: gid, generation, state
  *   p/<tid>/<n>      the partition: replicas, leader, epoch, isr, state
+ *   r/<tid>          the redrives of the topic's messages, newest first
  *   k/receipt        current and previous secret of receipts
  *   k/epoch          counter of starts
  *   meta             format, cluster_id, created

@@ -41,6 +41,19 @@ static void put_redrive_and_tags(struct json_writer *w, const struct topic_confi
     json_end_object(w);
 }
 
+static void put_warnings(struct json_writer *w, unsigned warnings)
+{
+    if (warnings == 0)
+        return;
+    json_put_key(w, "warnings");
+    json_begin_array(w);
+    if (warnings & QUEUE_WARNING_DEAD_LETTER_RETENTION)
+        json_put_text(w, "dead_letter_retention");
+    if (warnings & QUEUE_WARNING_DEDUPLICATION_WINDOW)
+        json_put_text(w, "deduplication_window");
+    json_end_array(w);
+}
+
 static void put_topic(struct json_writer *w, struct queue_topic *topic)
 {
     int64_t version;
@@ -76,6 +89,7 @@ static void put_topic(struct json_writer *w, struct queue_topic *topic)
         json_put_key(w, "stats");
         json_begin_object(w);
         rest_put_counters(w, &counters);
+        put_warnings(w, queue_topic_warnings(topic));
         json_end_object(w);
     }
     json_end_object(w);

@@ -86,6 +86,7 @@ void sqs_answer_ReceiveMessage(struct sqs_call *c)
     p->clock = c->front->clock;
     p->request.max = in->max_messages.given ? (size_t)in->max_messages.value : 1;
     p->request.visibility_ms = in->one.visibility_s.given ? in->one.visibility_s.value * 1000 : -1;
+    p->request.attempt_id = in->attempt_id;
     p->request.holder = bytes_of_text(r->holder);
     p->wait_ms = in->wait_s.given ? in->wait_s.value * 1000 : c->config->receive_wait_ms;
     p->answer = answer;

@@ -49,6 +49,10 @@ void sqs_call_commit(struct sqs_call *c, sqs_step *next);
 /* Runs `work` on the catalogue thread, then `next` on the loop. */
 void sqs_call_run(struct sqs_call *c, sqs_step *work, sqs_step *next);
 
+/* There is one account, and which one a request names (n = 0: none) matters only when the front is
+ * strict about it. */
+bool sqs_account_is_ours(const struct sqs_call *c, struct bytes account);
+
 /* On the catalogue thread: whether the queue `source` may name this dead-letter target: it exists,
  * is of the same type, and its RedriveAllowPolicy lets it. False: c->fault. */
 bool sqs_redrive_check(struct sqs_call *c, const struct sqs_redrive *r, struct bytes source,

@@ -17,6 +17,9 @@ bool sqs_name_is_fifo(struct bytes name); /* ends in ".fifo" */
  * a bare name is taken as well. n = 0: none. */
 struct bytes sqs_name_of_url(struct bytes url);
 
+/* What stands before the name in a QueueUrl, when it is twelve digits; n = 0: no account. */
+struct bytes sqs_account_of_url(struct bytes url);
+
 /* The queue's name in a request's path, which ends in /ACCOUNT/NAME with an account of twelve
  * digits; what stands before (a proxy's prefix) does not matter. Nothing is decoded or resolved: no
  * name needs a percent sign, and "..%2F" is just a name that no queue has. n = 0: the path names no

@@ -54,7 +54,7 @@ static bool take_path(struct sqs_call *c)
                              "The action %.*s is not valid for this endpoint.",
                              SQS_SHOW(c->action->name));
     if (c->request.queue_url.at == NULL)
-        c->request.queue_url = name;
+        c->request.queue_url = http_path(c->http);
     return true;
 }
 
@@ -94,13 +94,19 @@ static bool read_query(struct sqs_call *c)
 
 /* ---- both ---- */
 
+bool sqs_account_is_ours(const struct sqs_call *c, struct bytes account)
+{
+    return !c->front->strict_accounts || account.n == 0 || bytes_equal(account, c->place.account);
+}
+
 static bool find_queue(struct sqs_call *c)
 {
     if (!c->action->needs_queue)
         return true;
     struct bytes name = sqs_name_of_url(c->request.queue_url);
     enum err e = ERR_NOT_FOUND;
-    if (sqs_name_valid(name, sqs_name_is_fifo(name)))
+    if (sqs_name_valid(name, sqs_name_is_fifo(name)) &&
+        sqs_account_is_ours(c, sqs_account_of_url(c->request.queue_url)))
         e = queue_topic_find(c->front->queue, name, &c->topic);
     if (e != ERR_OK)
         return sqs_fault_of_err(&c->fault, e);

@@ -6,6 +6,7 @@ INTEGRATION_TESTS = \
 	tests/integration/test_fsck.sh \
 	tests/integration/test_serve.sh \
 	tests/integration/test_poll.sh \
+	tests/integration/test_cases.sh \
 	tests/integration/test_full.sh \
 	tests/integration/test_proxy.sh \
 	tests/integration/test_cli.sh \
@@ -13,6 +14,7 @@ INTEGRATION_TESTS = \
 	tests/integration/test_rest.sh \
 	tests/integration/wire_json.sh \
 	tests/integration/wire_query.sh \
+	tests/integration/wire_actions.sh \
 	tests/integration/bad_input.sh \
 	tests/integration/bad_query.sh \
 	tests/integration/test_attack.sh \
