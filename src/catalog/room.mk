@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libcatalog.a
 libcatalog_a_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS)
-libcatalog_a_SOURCES = %D%/catalog.c %D%/catalog.h %D%/schema.c %D%/schema.h %D%/start.c \
+libcatalog_a_SOURCES = %D%/catalog.c %D%/catalog.h %D%/check.c %D%/schema.c %D%/schema.h %D%/start.c \
 	%D%/topic.c %D%/topic.h %D%/topic_json.c %D%/topic_json.h
 nodist_libcatalog_a_SOURCES = %D%/schema_steps.h
 

@@ -3,6 +3,7 @@
 INTEGRATION_TESTS = \
 	tests/crash/test_crash.sh \
 	tests/integration/test_damage.sh \
+	tests/integration/test_fsck.sh \
 	tests/integration/test_serve.sh \
 	tests/integration/test_poll.sh \
 	tests/integration/test_full.sh \
