@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/codec.h"
+#include "catalog/redrive.h"
 #include "catalog/topic.h"
 #include "catalog/topic_json.h"
 
@@ -19,6 +20,12 @@ static enum err group_check(struct bytes value)
 {
     struct group_config config;
     return group_config_decode(value, &config);
+}
+
+static enum err redrives_check(struct bytes value)
+{
+    struct redrives_config config;
+    return redrives_config_decode(value, &config);
 }
 
 /* On one node it is always what partition_config_encode writes, for some epoch. */
@@ -66,5 +73,7 @@ enum err catalog_value_check(const char *key, struct bytes value)
         return group_check(value);
     if (strncmp(key, "p/", 2) == 0)
         return partition_check(value);
+    if (strncmp(key, "r/", 2) == 0)
+        return redrives_check(value);
     return ERR_NOT_FOUND;
 }

@@ -139,3 +139,17 @@ int64_t model_duplicate_of(const struct model *m, int id)
             return (int64_t)m->dedups[i - 1].number;
     return -1;
 }
+
+size_t model_tenants_of_moves(const struct model *m, const struct partition_grant *got, int *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < got->moves_n; i++) {
+        int tenant = m->messages[got->moves[i].move.number].tenant;
+        bool picked = false;
+        for (size_t k = 0; k < got->picks_n && !picked; k++)
+            picked = m->messages[got->picks[k].number].tenant == tenant;
+        if (!picked)
+            out[n++] = tenant;
+    }
+    return n;
+}

@@ -355,20 +355,6 @@ static void check_standard(struct run *r, int group, size_t max, uint64_t bytes_
         MUST(r, got->moves_n == (used_up < 100 ? used_up : 100));
 }
 
-static size_t tenants_of_moves(const struct run *r, int *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < r->grant.moves_n; i++) {
-        int tenant = r->m.messages[r->grant.moves[i].move.number].tenant;
-        bool picked = false;
-        for (size_t k = 0; k < r->grant.picks_n && !picked; k++)
-            picked = r->m.messages[r->grant.picks[k].number].tenant == tenant;
-        if (!picked)
-            out[n++] = tenant;
-    }
-    return n;
-}
-
 /* In which order message groups were asked is the planner's affair; what they give is not. The
  * model asks them in the order of the picks, and those of which only moves came before these or
  * behind. */
@@ -381,10 +367,10 @@ static bool fifo_gives(const struct run *r, int group, size_t max, uint64_t byte
     if ((got->picks_n > 0 || got->moves_n == PARTITION_MOVES_MAX) &&
         partition_window_end(r->w[group]) < end)
         end = partition_window_end(r->w[group]);
-    size_t n = before ? tenants_of_moves(r, first) : 0;
+    size_t n = before ? model_tenants_of_moves(&r->m, got, first) : 0;
     for (size_t i = 0; i < got->picks_n; i++)
         first[n++] = r->m.messages[got->picks[i].number].tenant;
-    n += before ? 0 : tenants_of_moves(r, first + n);
+    n += before ? 0 : model_tenants_of_moves(&r->m, got, first + n);
     model_fifo_receive(&r->m, group, end, max, bytes_max, r->view.receives_max, first, n, &want);
     /* The message that was too large for the rest may be of a group that gave nothing. */
     bool exact = bytes_max > 100000, fine = got->picks_n > 0 || want.picks_n == 0;
