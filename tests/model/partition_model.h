@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "partition/partition.h"
+
 enum { MODEL_GROUPS = 2, MODEL_MESSAGES = 2000, MODEL_MOVES = 2000, MODEL_DEDUPS = 2000 };
 
 /* What one group did with one message. */
