@@ -17,6 +17,7 @@ include tests/unit/partition.mk
 include tests/unit/catalog.mk
 include tests/unit/queue.mk
 include tests/unit/http.mk
+include tests/unit/front.mk
 include tests/unit/sqs.mk
 include tests/unit/rest.mk
 include tests/sim/sim.mk

@@ -33,11 +33,14 @@ static void ready(void *self, struct http_request *r)
     if (!query_fine(r, 1))
         return;
     bool disk = !queue_failed(a->queue), serving = !http_stopping(http_server_of(r));
+    /* Without space the broker is ready all the same: consumers must reach it to make space. */
+    bool space = !queue_space_low(a->queue);
     rest_answer_tree(r, disk && serving ? 200 : 503,
-                     json_pack("{s:s, s:{s:s, s:s, s:s}}", "status",
+                     json_pack("{s:s, s:{s:s, s:s, s:s, s:s}}", "status",
                                disk && serving ? "ready" : "not ready", "checks", "recovered", "ok",
-                               "data_directory", disk ? "ok" : "failed: restart to clear",
-                               "serving", serving ? "ok" : "stopping"));
+                               "data_directory", disk ? "ok" : "failed: restart to clear", "space",
+                               space ? "ok" : "low: sends are refused", "serving",
+                               serving ? "ok" : "stopping"));
 }
 
 static void about(void *self, struct http_request *r)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/serve.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -113,24 +114,29 @@ static void descriptors_raise(void)
 
 /* Connections must leave descriptors for files: a journal that cannot be opened is a failure of the
  * data directory which only a restart clears, and no client may bring that about. A quarter is for
- * files; each loop takes those over the limit for a moment, and those it lets go slowly (http). */
-static unsigned connections_that_fit(const struct serve_options *o)
+ * files, but not less than a start with few topics and all its threads takes. */
+static bool connections_fit(struct serve_options *o)
 {
-    enum { LOOP_EXTRA = 320 };
+    enum { OPEN_FILES_LEAST = 64, FILES_LEAST = 40 };
     struct rlimit limit;
-    long loops = o->loops > 0 ? (long)o->loops : sysconf(_SC_NPROCESSORS_ONLN) / 2;
-    rlim_t wanted = (rlim_t)o->connections_max;
-    rlim_t extra = LOOP_EXTRA * (loops > 0 ? (rlim_t)loops : 1);
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return (unsigned)wanted;
-    rlim_t fit = limit.rlim_cur - limit.rlim_cur / 4;
-    fit = fit > 2 * extra ? fit - extra : fit / 2;
-    if (wanted <= fit)
-        return (unsigned)wanted;
-    note(NOTE_WARNING, "app",
-         "%llu connections at one time, not %llu: there may be only %llu open files (ulimit -n)",
-         (unsigned long long)fit, (unsigned long long)wanted, (unsigned long long)limit.rlim_cur);
-    return (unsigned)fit;
+    unsigned wanted = (unsigned)o->connections_max, fit = wanted;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= UINT32_MAX)
+        return true;
+    if (limit.rlim_cur < OPEN_FILES_LEAST) {
+        note(NOTE_ERROR, "app",
+             "there may be only %llu open files (ulimit -n); it takes %d or more",
+             (unsigned long long)limit.rlim_cur, OPEN_FILES_LEAST);
+        return false;
+    }
+    rlim_t files = limit.rlim_cur / 4 > FILES_LEAST ? limit.rlim_cur / 4 : FILES_LEAST;
+    while (fit > 1 && http_sockets_max(fit, (unsigned)o->loops) > limit.rlim_cur - files)
+        fit--;
+    if (fit < wanted)
+        note(NOTE_WARNING, "app",
+             "%u connections at one time, not %u: there may be only %llu open files (ulimit -n)",
+             fit, wanted, (unsigned long long)limit.rlim_cur);
+    o->connections_max = fit;
+    return true;
 }
 
 static enum err queue_start(struct broker *b)
@@ -173,7 +179,8 @@ static enum err server_start(struct broker *b)
     b->sqs.clock = &b->clock;
     b->sqs.public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url;
     b->sqs.region = b->options.region;
-    b->sqs.strict_cooldowns = b->options.strict_cooldowns;
+    b->sqs.strict_accounts = b->options.sqs_strict;
+    b->sqs.strict_cooldowns = b->options.sqs_strict || b->options.strict_cooldowns;
     size_t n = rest_routes(&b->rest, b->routes);
     n += admin_routes(&b->admin, b->routes + n);
     n += sqs_routes(&b->sqs, b->routes + n);
@@ -182,7 +189,7 @@ static enum err server_start(struct broker *b)
     o.address = b->address;
     o.port = b->port;
     o.loops = (unsigned)b->options.loops;
-    o.connections_max = connections_that_fit(&b->options);
+    o.connections_max = (unsigned)b->options.connections_max;
     o.idle_timeout_s = (unsigned)b->options.idle_timeout_s;
     o.routes = b->routes;
     o.routes_n = n;
@@ -255,7 +262,10 @@ int serve_main(int argc, char **argv)
     case OPTIONS_OK:
         break;
     case OPTIONS_HELP:
-        return EXIT_CODE_OK;
+        if (fflush(stdout) == 0)
+            return EXIT_CODE_OK;
+        fprintf(stderr, "leaselog: cannot write to stdout: %s\n", strerror(errno));
+        return EXIT_CODE_FAILURE;
     case OPTIONS_USAGE:
         return EXIT_CODE_USAGE;
     case OPTIONS_CONFIG:
@@ -280,6 +290,8 @@ int serve_main(int argc, char **argv)
     snprintf(b.catalog_path, sizeof b.catalog_path, "%s/catalog.sqlite", b.options.data_dir);
     b.clock = clock_system();
     descriptors_raise();
+    if (!connections_fit(&b.options))
+        return EXIT_CODE_CONFIG;
     signal(SIGPIPE, SIG_IGN);
     sigset_t stops;
     sigemptyset(&stops);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catalog/catalog.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/lock.h"
@@ -28,7 +29,9 @@ struct catalog {
     struct lock lk;
     sqlite3 *db; /* guarded by lk, as all below */
     sqlite3_stmt *statement[ST_N];
-    bool failed; /* a write or sync failed: what is on disk is unknown until the next open */
+    /* A write or sync failed: what is on disk is unknown until the next open. Set under lk, read
+     * anywhere. */
+    atomic_bool failed;
 };
 
 static enum err catalog_make(const char *path, sqlite3 *db, struct catalog **out)
@@ -104,6 +107,14 @@ static void statement_reset_locked(struct catalog *c, enum statement which)
     sqlite3_clear_bindings(c->statement[which]);
 }
 
+/* The file itself is open, so what cannot be opened is SQLite's journal, most likely for want of
+ * descriptors. SQLite opens it before it writes the first page, so nothing has happened and the
+ * next try may do better. */
+static enum err result_err(int rc)
+{
+    return (rc & 0xff) == SQLITE_CANTOPEN ? ERR_BUSY : catalog_sqlite_err(rc);
+}
+
 /* Steps a statement that answers at most one number, resets it, and logs what goes wrong. */
 static enum err statement_run_locked(struct catalog *c, enum statement which, int64_t *answer)
 {
@@ -112,7 +123,7 @@ static enum err statement_run_locked(struct catalog *c, enum statement which, in
         *answer = sqlite3_column_int64(c->statement[which], 0);
     if (rc == SQLITE_ROW)
         rc = sqlite3_step(c->statement[which]);
-    enum err e = catalog_sqlite_err(rc);
+    enum err e = which == ST_COMMIT ? catalog_sqlite_err(rc) : result_err(rc);
     if (e != ERR_OK)
         note(NOTE_ERROR, "catalog", "%s: %s", c->path, sqlite3_errmsg(c->db));
     statement_reset_locked(c, which);
@@ -148,7 +159,7 @@ static enum err get_locked(struct catalog *c, const char *key, struct catalog_kv
 {
     sqlite3_stmt *stmt = statement_for_key_locked(c, ST_GET, key);
     int rc = sqlite3_step(stmt);
-    enum err e = rc == SQLITE_DONE ? ERR_NOT_FOUND : catalog_sqlite_err(rc);
+    enum err e = rc == SQLITE_DONE ? ERR_NOT_FOUND : result_err(rc);
     if (rc == SQLITE_ROW)
         e = row_read_locked(c, ST_GET, out);
     else if (e != ERR_NOT_FOUND)
@@ -186,7 +197,7 @@ enum err catalog_list(struct catalog *c, const char *prefix, struct catalog_kvs 
     for (;;) {
         int rc = sqlite3_step(stmt);
         if (rc != SQLITE_ROW) {
-            e = catalog_sqlite_err(rc);
+            e = result_err(rc);
             if (e != ERR_OK)
                 note(NOTE_ERROR, "catalog", "%s: %s", c->path, sqlite3_errmsg(c->db));
             break;
@@ -270,10 +281,15 @@ static enum err txn_body_locked(struct catalog *c, const struct catalog_cmp *cmp
     return e;
 }
 
+bool catalog_failed(const struct catalog *c)
+{
+    return atomic_load_explicit(&c->failed, memory_order_relaxed);
+}
+
 static enum err txn_locked(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
                            const struct catalog_op *ops, size_t ops_n, int64_t *rev)
 {
-    if (c->failed)
+    if (catalog_failed(c))
         return ERR_FAILED;
     enum err e = statement_run_locked(c, ST_BEGIN, NULL);
     if (e == ERR_OK)
@@ -285,7 +301,7 @@ static enum err txn_locked(struct catalog *c, const struct catalog_cmp *cmps, si
         statement_run_locked(c, ST_ROLLBACK, NULL) != ERR_OK)
         e = ERR_IO;
     if (e == ERR_IO) {
-        c->failed = true;
+        atomic_store_explicit(&c->failed, true, memory_order_relaxed);
         note(NOTE_ERROR, "catalog", "%s: a write failed; no more changes until a restart", c->path);
     }
     return e;

@@ -7,6 +7,7 @@
  *   t/<tid>          the topic: name, partitions, fifo, state creating|ready|deleting, attributes
  *   g/<tid>/<group>  the group: gid, generation, state
  *   p/<tid>/<n>      the partition: replicas, leader, epoch, isr, state
+ *   r/<tid>          the redrives of the topic's messages, newest first
  *   k/receipt        current and previous secret of receipts
  *   k/epoch          counter of starts
  *   meta             format, cluster_id, created
@@ -16,6 +17,7 @@
 #ifndef CATALOG_CATALOG_H
 #define CATALOG_CATALOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -83,6 +85,9 @@ enum err catalog_list(struct catalog *c, const char *prefix, struct catalog_kvs 
  * Without ops nothing is written and rev is the last revision. rev may be NULL. */
 enum err catalog_txn(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
                      const struct catalog_op *ops, size_t ops_n, int64_t *rev) MUST_USE;
+
+/* A write failed: nothing changes any more. Takes no lock and never waits. */
+bool catalog_failed(const struct catalog *c);
 
 void catalog_kv_fini(struct catalog_kv *kv);
 void catalog_kvs_fini(struct catalog_kvs *kvs);

@@ -345,3 +345,10 @@ void catalog_key_partition(char *key, const uint8_t topic[16], uint32_t partitio
     catalog_hex_write(id, topic, 16);
     (void)snprintf(key, CATALOG_KEY_BYTES_MAX + 1, "p/%s/%lu", id, (unsigned long)partition);
 }
+
+void catalog_key_redrives(char *key, const uint8_t topic[16])
+{
+    char id[33];
+    catalog_hex_write(id, topic, 16);
+    (void)snprintf(key, CATALOG_KEY_BYTES_MAX + 1, "r/%s", id);
+}

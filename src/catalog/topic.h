@@ -91,6 +91,7 @@ void partition_config_encode(uint32_t broker, uint64_t epoch, struct buf *json);
 void catalog_key_name(char *key, const char *topic_name);
 void catalog_key_topic(char *key, const uint8_t topic[16]);
 void catalog_key_group(char *key, const uint8_t topic[16], const char *group);
+void catalog_key_redrives(char *key, const uint8_t topic[16]);
 void catalog_key_partition(char *key, const uint8_t topic[16], uint32_t partition);
 
 /* ---- what a broker needs at its start ---- */

@@ -3,7 +3,6 @@
 
 #include <curl/curl.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,23 +108,12 @@ static enum cli_exit run_with_broker(const struct cli_args *args)
     return e;
 }
 
-/* A descriptor 0, 1 or 2 that is closed would be given to the next file or connection that is
- * opened, and messages would be printed into it. What stands in cannot be used in the direction it
- * is for, so that a write to a closed stdout fails as it should. */
-static void descriptors_reserve(void)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0)
-            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
-
 int cli_main(int argc, char **argv)
 {
     struct cli_args args;
     struct buf problem = BUF_EMPTY;
     /* A reader that has gone away shows as a failed write, so that nothing is deleted unread. */
     (void)signal(SIGPIPE, SIG_IGN);
-    descriptors_reserve();
     if (argc <= 1) {
         cli_help_all(stderr);
         return CLI_USAGE;
@@ -143,7 +131,7 @@ int cli_main(int argc, char **argv)
         e = run_with_broker(&args);
     cli_args_fini(&args);
     buf_fini(&problem);
-    if (fflush(stdout) != 0 && e == CLI_OK)
+    if (e == CLI_OK && !cli_print_done())
         e = CLI_FAILURE;
     return (int)e;
 }

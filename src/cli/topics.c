@@ -46,6 +46,12 @@ static void settings_put(const struct cli_args *args, json_t *attributes)
     }
 }
 
+/* What a name needs before it on a command line that is shown to be copied. */
+static const char *guard(const char *name)
+{
+    return name[0] == '-' ? "-- " : "";
+}
+
 static enum cli_exit topics_create(const struct cli_args *args, struct cli_client *client)
 {
     const char *name = args->words[1];
@@ -63,7 +69,7 @@ static enum cli_exit topics_create(const struct cli_args *args, struct cli_clien
         cli_print_json(json_incref(reply));
     else
         printf("%s\n", json_string_value(json_object_get(reply, "QueueUrl")) ?: name);
-    cli_hint(args, "%s is there; send to it: leaselog send %s 'hello'", name, name);
+    cli_hint(args, "%s is there; send to it: leaselog send %s%s 'hello'", name, guard(name), name);
     json_decref(reply);
     return cli_print_done() ? CLI_OK : CLI_FAILURE;
 }
@@ -76,7 +82,8 @@ static enum cli_exit topics_set(const struct cli_args *args, struct cli_client *
     enum cli_exit e = cli_client_call(client, "SetQueueAttributes", request, 0, &reply);
     if (e != CLI_OK)
         return e;
-    cli_hint(args, "%s is changed; see: leaselog topics show %s", args->words[1], args->words[1]);
+    const char *name = args->words[1];
+    cli_hint(args, "%s is changed; see: leaselog topics show %s%s", name, guard(name), name);
     json_decref(reply);
     return CLI_OK;
 }

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "http/inside.h"
 
-enum { LINGER_MS = 2000, LINGER_BYTES_MAX = 64 * 1024 * 1024, LINGERS_MAX = 256 };
+enum { LINGER_MS = 2000, LINGER_BYTES_MAX = 64 * 1024 * 1024 };
 
 struct conn *conn_of(struct MHD_Connection *mhd)
 {
@@ -125,7 +125,7 @@ static void conn_free(struct http_loop *l, struct conn *c)
     (void)epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
     if (c->leaving)
         LIST_REMOVE(c, leave);
-    if (c->linger && !l->ending && l->lingering.n < LINGERS_MAX)
+    if (c->linger && !l->ending && l->lingering.n < l->server->lingers_max)
         linger_begin(l, c->fd);
     heap_remove(&l->deadlines, &c->due);
     LIST_REMOVE(c, link);

@@ -72,6 +72,9 @@ struct http_options {
 };
 
 void http_options_default(struct http_options *o);
+/* How many sockets of clients a server may have open at one time: beyond connections_max each loop
+ * takes some to refuse them, and keeps some that it closes slowly. loops as in the options. */
+unsigned http_sockets_max(unsigned connections_max, unsigned loops);
 
 /* ERR_IN_USE: the port is taken. ERR_PERMISSION, ERR_INVALID (address), ERR_IO. */
 enum err http_server_start(const struct http_options *o, struct http_server **out) MUST_USE;

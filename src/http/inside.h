@@ -43,6 +43,8 @@ struct http_server {
     struct http_options options;
     struct http_loop *loops;
     unsigned loops_n;
+    unsigned excess_max;  /* connections of a loop beyond connections_max, told 503 */
+    unsigned lingers_max; /* of a loop */
     uint16_t port;
     /* any thread */
     atomic_int phase;          /* enum server_phase */

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "http/inside.h"
 
-enum { EVENTS_MAX = 64, LIMIT_SPARE = 64 };
+enum { EVENTS_MAX = 64 };
 
 static bool source_add(struct http_loop *l, int fd, enum source *source)
 {
@@ -29,7 +29,7 @@ static struct MHD_Daemon *daemon_start(struct http_loop *l, int listen_fd)
     unsigned flags = MHD_USE_EPOLL | (MHD_ALLOW_SUSPEND_RESUME & ~(unsigned)MHD_USE_ITC);
     return MHD_start_daemon(flags, 0, NULL, NULL, receive_request, l, MHD_OPTION_LISTEN_SOCKET,
                             listen_fd, MHD_OPTION_CONNECTION_LIMIT,
-                            l->server->options.connections_max + LIMIT_SPARE,
+                            l->server->options.connections_max + l->server->excess_max,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
                             MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK,
                             receive_target, l, MHD_OPTION_NOTIFY_COMPLETED, receive_completed, l,

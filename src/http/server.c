@@ -6,7 +6,7 @@
 #include "base/note.h"
 #include "http/inside.h"
 
-enum { LOOPS_MAX = 64 };
+enum { LOOPS_MAX = 64, EXCESS_MAX = 64, LINGERS_MAX = 256 };
 
 void http_options_default(struct http_options *o)
 {
@@ -21,11 +21,28 @@ void http_options_default(struct http_options *o)
     };
 }
 
-static unsigned loops_wanted(const struct http_options *o)
+static unsigned loops_wanted(unsigned loops)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned n = o->loops != 0 ? o->loops : processors < 4 ? 1 : (unsigned)processors / 2;
+    unsigned n = loops != 0 ? loops : processors < 4 ? 1 : (unsigned)processors / 2;
     return n > LOOPS_MAX ? LOOPS_MAX : n;
+}
+
+/* Both are small where there are few connections, since descriptors are few there too. */
+static unsigned excess_max(unsigned connections_max)
+{
+    return connections_max / 4 < EXCESS_MAX ? connections_max / 4 + 1 : EXCESS_MAX;
+}
+
+static unsigned lingers_max(unsigned connections_max)
+{
+    return connections_max < LINGERS_MAX ? connections_max : LINGERS_MAX;
+}
+
+unsigned http_sockets_max(unsigned connections_max, unsigned loops)
+{
+    return connections_max +
+           loops_wanted(loops) * (excess_max(connections_max) + lingers_max(connections_max));
 }
 
 /* Ends the loops that run, which are the first `running`, and frees all. */
@@ -65,7 +82,7 @@ enum err http_server_start(const struct http_options *o, struct http_server **ou
     int fds[LOOPS_MAX];
     uint16_t port;
     CHECK(o->clock != NULL);
-    unsigned n = loops_wanted(o);
+    unsigned n = loops_wanted(o->loops);
     enum err e = listen_open(o->address, o->port, fds, n, &port);
     if (e != ERR_OK)
         return e;
@@ -73,6 +90,8 @@ enum err http_server_start(const struct http_options *o, struct http_server **ou
     s->options = *o;
     s->port = port;
     s->loops_n = n;
+    s->excess_max = excess_max(o->connections_max);
+    s->lingers_max = lingers_max(o->connections_max);
     s->loops = mem_new_array(n, sizeof *s->loops);
     for (unsigned i = 0; i < n; i++)
         s->loops[i].epoll_fd = -1;

@@ -80,6 +80,7 @@ struct partition_pick {
     uint64_t number;
     uint32_t receive_count; /* after this receive */
     int64_t first_received_wall_ms;
+    uint64_t group_hash; /* as in its header */
 };
 
 struct partition_grant {
@@ -97,6 +98,7 @@ struct partition_receive {
     int64_t visibility_ms; /* 0 is legal: counted, and free again at once */
     struct bytes holder;
     uint64_t body_bytes_max; /* stop before this many bytes of bodies, after at least one message */
+    bool look_ahead; /* standard: headers may be asked for only to find quiet tenants' messages */
 };
 
 void partition_grant_init(struct partition_grant *g);
@@ -104,7 +106,9 @@ void partition_grant_fini(struct partition_grant *g);
 
 /* Chooses up to `max` deliverable messages: committed, due, unexpired, unfinished, not leased and
  * (FIFO) with no earlier message of their group in flight; a message whose receives are used up
- * becomes a MOVE instead. Standard: handed-back ones by lowest number, then in order. FIFO: as many
+ * becomes a MOVE instead. Standard: handed-back ones by lowest number, then in order; but while a
+ * tenant (message-group id) has 30 messages in flight and more than a tenth of all, those of others
+ * come first, wherever they are, and of several such tenants the one with fewest. FIFO: as many
  * as possible of one message group before the next.
  * ERR_OK with picks_n = 0: nothing now (with PARTITION_MOVES_MAX moves: fold them and plan again).
  * ERR_NEED: `*need` is the number whose header is missing. ERR_NOT_FOUND: no such group.
@@ -112,6 +116,16 @@ void partition_grant_fini(struct partition_grant *g);
 enum err partition_plan_receive(const struct partition *p, const struct partition_view *view,
                                 struct partition_window *w, const struct partition_receive *request,
                                 struct partition_grant *out, uint64_t *need) MUST_USE;
+
+/* Chooses up to `max` (to PARTITION_MOVES_MAX) messages as partition_plan_receive does, with
+ * numbers below view->committed_number, and makes each a MOVE to `target`; zeros stand for the
+ * topic from which it was dead-lettered. Leases nothing, and asks neither for receives used up nor
+ * for in_flight_max. ERR_OK with moves_n = 0: nothing is ready. ERR_NEED and ERR_NOT_FOUND as
+ * there. */
+enum err partition_plan_redrive(const struct partition *p, const struct partition_view *view,
+                                struct partition_window *w, uint32_t gid, size_t max,
+                                struct uuid target, struct partition_grant *out,
+                                uint64_t *need) MUST_USE;
 
 /* ---- receipts ---- */
 
@@ -170,8 +184,9 @@ struct partition_move {
     uint32_t gid;
     uint64_t number;
     struct uuid target;
-    uint32_t receive_count;
+    uint32_t receive_count; /* 0: a redrive, after which the message is a new one */
 };
+bool partition_move_is_redrive(const struct partition_move *move);
 
 /* Open moves with seq >= from, lowest first, at most `room`. */
 size_t partition_moves_open(const struct partition *p, uint64_t from, struct partition_move *out,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The FIFO order (SQS developer guide, "FIFO queue delivery logic"): within a message group in
  * order; a message waits while an earlier one of its group is in flight or not due; one group gives
- * as many as it can before the next one is asked. Groups are asked in the order of their oldest
- * message. */
+ * as many as it can before the next one is asked. Groups that were served go behind those that
+ * wait; a new one too, so that none waits for ever. Those that came or were served together are
+ * asked in the order of their oldest message. */
 #include "partition/plan_receive.h"
 
 #include "base/check.h"
@@ -68,7 +69,7 @@ static void take_due(struct partition_window *w, int64_t now_ms)
         window_group_ready(w, CONTAINER_OF(first, struct window_group, node));
 }
 
-/* The ready message group whose oldest unfinished message is the oldest of all; or NULL. */
+/* The ready message group that has waited longest; or NULL. */
 static struct window_group *first_ready(const struct receive *r)
 {
     struct heap *ready = &r->w->ready;
@@ -80,10 +81,10 @@ static struct window_group *first_ready(const struct receive *r)
             group->head = window_slot(r->w, group->head)->next;
         if (group->head == 0)
             heap_remove(ready, first);
-        else if (first->key != (int64_t)group->head)
-            heap_rekey(ready, first, (int64_t)group->head);
-        else
+        else if (first->tie == group->head)
             return group;
+        else
+            window_group_moved(r->w, group);
     }
     return NULL;
 }
@@ -97,15 +98,17 @@ static void walk(struct receive *r)
     size_t again_n = 0, again_room = 0;
     take_changes(w, r->g, r->view->retention_ms);
     take_due(w, r->view->now_ms);
+    w->turn += !r->count_only;
     while (!r->is_full) {
         struct window_group *group = first_ready(r);
-        if (group == NULL ||
-            window_slot(w, group->head)->header.number >= r->view->committed_number)
+        if (group == NULL)
             break;
         heap_remove(&w->ready, &group->node);
         size_t taken = receive_taken(r);
         int64_t due_ms = 0;
         enum stop stop = walk_message_group(r, group->head, &due_ms);
+        if (receive_taken(r) > taken && !r->count_only)
+            group->turn = w->turn;
         if (stop == STOP_SOON || receive_taken(r) > taken) {
             if (again_n == again_room) {
                 again_room = again_room == 0 ? 16 : again_room * 2;

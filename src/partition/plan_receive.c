@@ -11,7 +11,10 @@
 /* Free entries that one receive looks at: fewer than there are singles in a window, so that asking
  * for the last header cannot push out the first. Only messages that are expired and not yet
  * trimmed, or wait for their MOVE, can use them up. */
-enum { FREE_LOOKED_AT_MAX = PARTITION_WINDOW_SINGLES_MAX / 2 };
+enum {
+    FREE_LOOKED_AT_MAX = PARTITION_WINDOW_SINGLES_MAX / 2,
+    FREE_SKIPPED_MAX = 256, /* while those of noisy tenants are passed over */
+};
 
 void partition_grant_init(struct partition_grant *g)
 {
@@ -37,19 +40,28 @@ static uint32_t add_receives(uint32_t a, uint32_t b)
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-static void add_move(struct receive *r, const struct partition_header *h, const struct entry *e)
+static void add_move(struct receive *r, uint64_t number, struct uuid target, uint32_t receive_count)
 {
     struct record *move = &r->out->moves[r->out->moves_n];
     memset(move, 0, sizeof *move);
     move->type = RECORD_MOVE;
     move->move = (struct record_move){
         .gid = r->g->gid,
-        .number = h->number,
+        .number = number,
         .seq = r->p->moves.next_seq + r->out->moves_n,
-        .target = r->view->dead_letter_topic,
-        .receive_count = add_receives(h->receive_count, e->receives),
+        .target = target,
+        .receive_count = receive_count,
     };
     r->out->moves_n++;
+}
+
+static enum verdict offer_to_redrive(struct receive *r, const struct partition_header *h)
+{
+    if (r->is_full)
+        return VERDICT_FULL;
+    add_move(r, h->number, r->redrive_target, 0);
+    r->is_full = r->out->moves_n == r->max;
+    return VERDICT_MOVED;
 }
 
 enum verdict receive_offer(struct receive *r, const struct partition_header *h,
@@ -62,10 +74,13 @@ enum verdict receive_offer(struct receive *r, const struct partition_header *h,
         r->is_full = r->counted == r->max;
         return VERDICT_TAKEN;
     }
+    if (r->redrives)
+        return offer_to_redrive(r, h);
     if (is_used_up(r, e)) {
         if (r->out->moves_n == PARTITION_MOVES_MAX)
             return VERDICT_LATER;
-        add_move(r, h, e);
+        add_move(r, h->number, r->view->dead_letter_topic,
+                 add_receives(h->receive_count, e->receives));
         return VERDICT_MOVED;
     }
     struct partition_grant *out = r->out;
@@ -79,10 +94,19 @@ enum verdict receive_offer(struct receive *r, const struct partition_header *h,
         .number = h->number,
         .receive_count = add_receives(h->receive_count, add_receives(before, 1)),
         .first_received_wall_ms = before == 0 ? r->view->now_wall_ms : e->first_received_wall_ms,
+        .group_hash = h->group_hash,
     };
     r->body_bytes += h->body_bytes;
     r->is_full = out->picks_n == r->max;
     return VERDICT_TAKEN;
+}
+
+bool receive_has_picked(const struct receive *r, uint64_t number)
+{
+    for (size_t i = 0; i < r->out->picks_n; i++)
+        if (r->out->picks[i].number == number)
+            return true;
+    return false;
 }
 
 size_t receive_taken(const struct receive *r)
@@ -92,13 +116,14 @@ size_t receive_taken(const struct receive *r)
 
 /* The heap of free entries gives its smallest only by being taken apart; what was looked at goes
  * back at the end. So a receive costs O(log n) for each message looked at. */
-static enum err receive_free(struct receive *r)
+enum err receive_free(struct receive *r)
 {
     struct heap *free_heap = &r->g->index.free;
     struct entry **seen = NULL;
     size_t seen_n = 0, seen_room = 0;
     enum err e = ERR_OK;
-    while (!r->is_full && seen_n < FREE_LOOKED_AT_MAX) {
+    size_t looked_at_max = r->skip_noisy ? FREE_SKIPPED_MAX : FREE_LOOKED_AT_MAX;
+    while (!r->is_full && seen_n < looked_at_max) {
         struct heap_node *first = heap_first(free_heap);
         if (first == NULL)
             break;
@@ -106,6 +131,8 @@ static enum err receive_free(struct receive *r)
         if (entry->number >= r->view->committed_number)
             break;
         const struct partition_header *h = window_header(r->w, entry->number);
+        if (h == NULL && r->skip_noisy)
+            break; /* it is asked for in its turn */
         if (h == NULL) {
             r->need = entry->number;
             e = ERR_NEED;
@@ -117,6 +144,9 @@ static enum err receive_free(struct receive *r)
         }
         heap_remove(free_heap, first);
         seen[seen_n++] = entry;
+        if (r->skip_noisy ? receive_is_noisy(r, h->group_hash)
+                          : r->has_skipped && receive_has_picked(r, h->number))
+            continue;
         if (receive_offer(r, h, entry) == VERDICT_FULL)
             break;
     }
@@ -146,14 +176,15 @@ static enum err need_at_cursor(struct receive *r, uint64_t number)
     return ERR_NEED;
 }
 
-static enum err receive_in_order(struct receive *r)
+enum err receive_in_order(struct receive *r)
 {
     uint64_t number = r->g->next;
     while (!r->is_full) {
         number = group_unfinished_from(r->g, number);
         if (number >= r->view->committed_number)
             break;
-        if (group_entry(r->g, number) != NULL) {
+        if (group_entry(r->g, number) != NULL ||
+            (r->has_skipped && receive_has_picked(r, number))) {
             number++;
             continue;
         }
@@ -174,7 +205,10 @@ static enum err receive_in_order(struct receive *r)
 enum err receive_standard(struct receive *r)
 {
     window_reach(r->w, r->g->next);
-    enum err e = receive_free(r);
+    if (r->w->fair.leased.n > 0)
+        fair_update(r->w, r->g);
+    bool fair = r->w->fair.heavy_n > 0 && !r->redrives;
+    enum err e = fair ? receive_fair(r) : receive_free(r);
     return e == ERR_OK ? receive_in_order(r) : e;
 }
 
@@ -221,6 +255,7 @@ enum err partition_plan_receive(const struct partition *p, const struct partitio
         .g = group_find(p, request->gid),
         .max = request->max,
         .body_bytes_max = request->body_bytes_max,
+        .look_ahead = request->look_ahead,
         .out = out,
     };
     out->picks_n = 0;
@@ -241,5 +276,45 @@ enum err partition_plan_receive(const struct partition *p, const struct partitio
         return e;
     if (out->picks_n > 0)
         make_lease(&r, request);
+    for (size_t i = 0; i < out->picks_n && !view->fifo; i++)
+        if (out->picks[i].group_hash != 0)
+            fair_picked(w, out->picks[i].number, out->picks[i].group_hash);
     return ERR_OK;
+}
+
+enum err partition_plan_redrive(const struct partition *p, const struct partition_view *view,
+                                struct partition_window *w, uint32_t gid, size_t max,
+                                struct uuid target, struct partition_grant *out, uint64_t *need)
+{
+    CHECK(max >= 1 && max <= PARTITION_MOVES_MAX);
+    CHECK(view->committed_number <= p->next_number);
+    struct receive r = {
+        .p = p,
+        .view = view,
+        .w = w,
+        .g = group_find(p, gid),
+        .max = max,
+        .redrives = true,
+        .redrive_target = target,
+        .out = out,
+    };
+    out->picks_n = 0;
+    out->moves_n = 0;
+    if (r.g == NULL)
+        return ERR_NOT_FOUND;
+    group_advance(r.g, view->now_ms);
+    window_bind(w, r.g);
+    enum err e = view->fifo ? receive_fifo(&r) : receive_standard(&r);
+    /* A redrive takes what it finds; headers that are missing are asked for when it finds nothing.
+     */
+    if (e == ERR_NEED && out->moves_n > 0)
+        e = ERR_OK;
+    if (e == ERR_NEED)
+        *need = r.need;
+    return e;
+}
+
+bool partition_move_is_redrive(const struct partition_move *move)
+{
+    return move->receive_count == 0;
 }

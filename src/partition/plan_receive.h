@@ -14,7 +14,12 @@ struct receive {
     size_t max; /* picks; no more are leased */
     uint64_t body_bytes_max;
     uint64_t body_bytes;
-    bool is_full;    /* max or body_bytes_max is reached */
+    bool is_full;     /* max or body_bytes_max is reached */
+    bool look_ahead;  /* may ask for headers only to find other tenants' messages */
+    bool skip_noisy;  /* messages of noisy tenants are passed over */
+    bool has_skipped; /* some were: what is picked may stand further on */
+    bool redrives;    /* what is chosen becomes a MOVE to redrive_target, at most max of them */
+    struct uuid redrive_target;
     bool count_only; /* nothing is granted: `out` is NULL */
     size_t counted;
     struct partition_grant *out;
@@ -39,5 +44,13 @@ size_t receive_taken(const struct receive *r);
 /* ERR_NEED: r->need. */
 enum err receive_standard(struct receive *r) MUST_USE;
 enum err receive_fifo(struct receive *r) MUST_USE;
+/* For receive_standard instead of receive_free, when there may be noisy tenants. */
+enum err receive_fair(struct receive *r) MUST_USE;
+/* The two halves of receive_standard. */
+enum err receive_free(struct receive *r) MUST_USE;
+enum err receive_in_order(struct receive *r) MUST_USE;
+/* Whether the tenant has so much in flight that others come first. */
+bool receive_is_noisy(const struct receive *r, uint64_t tenant);
+bool receive_has_picked(const struct receive *r, uint64_t number);
 
 #endif

@@ -127,9 +127,10 @@ struct record_extend {
 struct record_move {
     uint32_t gid;
     uint64_t number;
-    uint64_t seq; /* rises by one a MOVE of this partition */
-    struct uuid target;
-    uint32_t receive_count; /* carried over to the target */
+    uint64_t seq;           /* rises by one a MOVE of this partition */
+    struct uuid target;     /* zeros, of a redrive: where the message was dead-lettered from */
+    uint32_t receive_count; /* carried over to the target. A dead letter was received; 0 says that
+                               this is a redrive: the target gets a new message */
 };
 
 struct record_moved { /* also UNMOVE */

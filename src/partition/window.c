@@ -56,6 +56,7 @@ void partition_window_free(struct partition_window *w)
         return;
     forget_slots(w);
     forget_singles(w);
+    fair_forget(w);
     mem_free(w);
 }
 
@@ -102,8 +103,14 @@ void window_group_ready(struct partition_window *w, struct window_group *group)
         return;
     leave_heaps(w, group);
     group->waits = false;
-    group->node = (struct heap_node){.key = (int64_t)group->head, .tie = group->hash};
+    group->node = (struct heap_node){.key = group->turn, .tie = group->head};
     heap_put(&w->ready, &group->node);
+}
+
+void window_group_moved(struct partition_window *w, struct window_group *group)
+{
+    leave_heaps(w, group);
+    window_group_ready(w, group);
 }
 
 static void join_group(struct partition_window *w, uint64_t place)
@@ -114,6 +121,7 @@ static void join_group(struct partition_window *w, uint64_t place)
     if (group == NULL) {
         group = mem_new(sizeof *group);
         group->hash = slot->header.group_hash;
+        group->turn = w->turn;
         map_put(&w->groups, group->hash, map_value_of(group));
     } else {
         window_slot(w, group->last)->next = place;
@@ -253,7 +261,7 @@ size_t partition_window_bytes(const struct partition_window *w)
     size_t singles = w->singles == NULL ? 0 : PARTITION_WINDOW_SINGLES_MAX * sizeof w->singles[0];
     return sizeof *w + w->room * sizeof w->ring[0] + singles +
            (w->groups.room + w->singles_at.room) * sizeof(struct map_slot) +
-           w->groups.n * sizeof(struct window_group);
+           w->groups.n * sizeof(struct window_group) + fair_bytes(w);
 }
 
 void window_bind(struct partition_window *w, const struct group *g)
@@ -265,6 +273,7 @@ void window_bind(struct partition_window *w, const struct group *g)
     if (w->bound) {
         partition_window_reset(w, g->next);
         forget_singles(w);
+        fair_forget(w);
     }
     w->bound = true;
     w->gid = g->gid;

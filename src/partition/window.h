@@ -29,6 +29,8 @@
 enum {
     PARTITION_WINDOW_MAX = 120000,       /* headers in [first, end) */
     PARTITION_WINDOW_SINGLES_MAX = 4096, /* headers beside it */
+    PARTITION_WINDOW_OTHERS_MAX = 4096,  /* headers behind it, for fair receives */
+    PARTITION_NOISY_MIN = 30,            /* leases of a tenant that may make it noisy */
 };
 
 struct partition_header {
@@ -61,6 +63,10 @@ bool partition_window_put(struct partition_window *w, const struct partition_hea
 /* The header finds its place: at the end, or else among the singles. Answers false when more
  * headers in a row would not help: the window is full, or this was a single. */
 bool partition_window_take(struct partition_window *w, const struct partition_header *h);
+/* Headers in rising order, which a planner has asked for to look beyond a full window. Answers
+ * false, and takes none, when it has not asked for these. */
+bool partition_window_take_ahead(struct partition_window *w, const struct partition_header *headers,
+                                 size_t n);
 /* The window's end becomes `number` without headers: those numbers are finished. */
 void partition_window_skip(struct partition_window *w, uint64_t number);
 /* Empty, at `number`: where the next headers will be put. */

@@ -18,7 +18,8 @@
 struct group;
 
 struct window_group {
-    struct heap_node node; /* in `ready` by head, or in `not_due` by time */
+    struct heap_node node; /* in `ready` by turn, then head, or in `not_due` by time */
+    int64_t turn;          /* of its last service, or of when it came */
     uint64_t hash;
     uint64_t head;  /* the place of its oldest slot that may be unfinished, or 0 */
     uint64_t last;  /* the place of its newest slot */
@@ -32,6 +33,19 @@ struct window_slot {
     struct window_group *group; /* messages without a group are one group */
 };
 
+/* What fair receives of standard groups go by (plan_fair.c). A tenant is a message-group id; it is
+ * known by the 8 bytes of its hash that a header has. */
+struct window_fair {
+    struct map leased;  /* number -> tenant: leases that were planned with this window */
+    struct map tenants; /* tenant -> how many of those it has */
+    size_t heavy_n;     /* tenants that have PARTITION_NOISY_MIN or more */
+    /* Headers behind a full window, of tenants that were not noisy when they were read: a ring. */
+    struct partition_header *others;
+    size_t others_first, others_n;
+    uint64_t ahead;   /* all headers in [end, ahead) were looked through for others; or 0 */
+    bool ahead_asked; /* the next headers from `ahead` on are for this */
+};
+
 struct partition_window {
     struct window_slot
         *ring;   /* places [first_place, end_place), each at ring[place & (room - 1)] */
@@ -41,13 +55,16 @@ struct partition_window {
     uint64_t first; /* numbers covered */
     uint64_t end;
     struct map groups;    /* message-group hash -> struct window_group, owned */
-    struct heap ready;    /* FIFO: groups that may have something deliverable */
+    struct heap ready;    /* groups that may have something deliverable */
+    int64_t turn;         /* FIFO: receives planned so far */
     struct heap not_due;  /* those whose oldest message is not due */
     int64_t retention_ms; /* of the last walk: a longer one brings hidden messages back */
 
     struct partition_header *singles; /* a ring of the newest PARTITION_WINDOW_SINGLES_MAX */
     uint64_t singles_put;
     struct map singles_at; /* number -> place in singles + 1 */
+
+    struct window_fair fair;
 
     uint32_t gid; /* what it is a window of: set by window_bind */
     uint64_t generation;
@@ -72,9 +89,20 @@ enum err window_due_search(const struct partition_window *w, const struct partit
                            uint64_t *need) MUST_USE;
 /* The message group may have something deliverable. */
 void window_group_ready(struct partition_window *w, struct window_group *group);
+/* A ready group has another head or turn. */
+void window_group_moved(struct partition_window *w, struct window_group *group);
 /* Gives up the older half, as far as it lies below `number`. */
 void window_halve(struct partition_window *w, uint64_t number);
 /* Gives up what has been finished since, when that may be much. */
 void window_sweep(struct partition_window *w, const struct group *g);
+
+/* ---- plan_fair.c ---- */
+
+void fair_forget(struct partition_window *w);
+size_t fair_bytes(const struct partition_window *w);
+/* A message with a message group is about to be leased. */
+void fair_picked(struct partition_window *w, uint64_t number, uint64_t tenant);
+/* Takes in which leases have ended since. */
+void fair_update(struct partition_window *w, struct group *g);
 
 #endif

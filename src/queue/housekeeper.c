@@ -122,6 +122,7 @@ static void remove_dropped(struct queue *q)
     while (t != NULL) {
         struct queue_topic *next = t->dropped_next;
         house_alarm_drop(q, &t->waiters);
+        redrive_forget(t);
         topic_remove_rest(t);
         t->freed_at_ms = queue_now_ms(q);
         lock_take(&q->topics_lk);
@@ -207,6 +208,9 @@ int64_t queue_housekeep(struct queue *q)
             keep_house(q, topics, n);
         topics_give_back(topics, n);
     }
+    if (__atomic_exchange_n(&q->redrives_called, false, __ATOMIC_ACQ_REL) ||
+        now_ms >= q->redrive_next_ms)
+        q->redrive_next_ms = redrive_step(q);
     clean_step(q);
     remove_dropped(q);
     if (due) {
@@ -218,6 +222,8 @@ int64_t queue_housekeep(struct queue *q)
     int64_t next_ms =
         first != NULL && first->key < q->house_next_ms ? first->key : q->house_next_ms;
     lock_give(&q->house_lk);
+    if (q->redrive_next_ms < next_ms)
+        next_ms = q->redrive_next_ms;
     int64_t clean_ms = clean_next_ms(q);
     return clean_ms < next_ms ? clean_ms : next_ms;
 }

@@ -15,7 +15,12 @@ enum {
 
 bool queue_failed(const struct queue *q)
 {
-    return plog_failed(q->plog);
+    return plog_failed(q->plog) || catalog_failed(q->catalog);
+}
+
+bool queue_space_low(const struct queue *q)
+{
+    return __atomic_load_n(&q->space_low, __ATOMIC_RELAXED);
 }
 
 uint32_t queue_partitions(struct queue_topic *t)

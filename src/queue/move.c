@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Dead letters. A receive appended MOVE at the source; once that is committed, the housekeeper
- * appends the message at the target under the move's key, waits for its commit there, and appends
- * MOVED at the source. Each step can be done again: the target knows the key, so a second append is
- * a duplicate, and the source knows which moves are open. So no step leaves anything to remember in
- * memory, and a start goes on where the last life ended. */
+/* Dead letters and redrives. A receive, or a redrive, appended MOVE at the source; once that is
+ * committed, the housekeeper appends the message at the target under the move's key, waits for its
+ * commit there, and appends MOVED at the source. Each step can be done again: the target knows the
+ * key, so a second append is a duplicate, and the source knows which moves are open. So no step
+ * leaves anything to remember in memory, and a start goes on where the last life ended. */
 #include <string.h>
 
 #include "base/check.h"
@@ -14,7 +14,8 @@ enum { MOVES_AT_A_TIME = 64, MOVE_READ_AHEAD = 4096 };
 
 enum step {
     STEP_APPENDED, /* to be asked again when the target has committed */
-    STEP_CLOSE,
+    STEP_CLOSE,    /* it has arrived */
+    STEP_GONE,     /* purged or expired: there is nothing left to move */
     STEP_CALL_OFF,
     STEP_LATER,
 };
@@ -41,24 +42,47 @@ static struct queue_partition *partition_at(struct queue_topic *target,
     return &target->partitions[hash % target->partitions_n];
 }
 
+/* A redrive makes a new message of it (SQS developer guide, "dead-letter queue redrive"): with its
+ * own id and time, no receives, and no word of where it was. */
+static void make_new_locked(struct queue_partition *to, const struct partition_view *view,
+                            struct record_message *m)
+{
+    m->id = message_id_new_locked(to);
+    m->sent_wall_ms = view->now_wall_ms;
+    m->accepted_ms = view->now_ms;
+    m->origin.name = BYTES_NONE;
+}
+
+static void append_locked(struct queue_topic *target, struct queue_partition *to,
+                          const struct partition_view *view, struct record *r)
+{
+    char dedup[37];
+    if (target->fifo) {
+        r->message.accepted_ms = view->now_ms;
+        id_text(&r->message.id, dedup);
+        r->message.dedup_id = bytes_of_text(dedup);
+    }
+    struct appending a;
+    append_begin_locked(&a, to, view->now_ms);
+    append_put_locked(&a, r);
+    append_end_locked(&a, true);
+}
+
 /* Appends the message at the target, unless it is there. STEP_CLOSE: it is committed there. */
 static enum step append_at_target(struct queue_topic *target, struct queue_partition *to,
-                                  struct record *r)
+                                  bool redrive, struct record *r)
 {
     enum step step = STEP_LATER;
     struct partition_duplicate there;
     lock_take(&to->lk);
     if (partition_check_locked(to, r->message.body.n + 1024) == ERR_OK) {
         struct partition_view view = partition_view_locked(to, queue_topic_config(target));
-        if (target->fifo)
-            r->message.accepted_ms = view.now_ms;
         r->message.due_ms = view.now_ms;
         enum err e = partition_plan_send(to->state, &view, &r->message, &there);
         if (e == ERR_OK) {
-            struct appending a;
-            append_begin_locked(&a, to, view.now_ms);
-            append_put_locked(&a, r);
-            append_end_locked(&a, true);
+            if (redrive)
+                make_new_locked(to, &view, &r->message);
+            append_locked(target, to, &view, r);
             step = STEP_APPENDED;
         } else if (e == ERR_DUPLICATE) {
             bool committed = there.number == UINT64_MAX || there.number < view.committed_number;
@@ -73,20 +97,16 @@ static enum step move_to(struct queue_topic *target, struct queue_partition *p,
                          const struct partition_move *move, uint64_t closed,
                          const struct record_message *m)
 {
-    char dedup[37];
     struct record r;
     memset(&r, 0, sizeof r);
     r.type = RECORD_MESSAGE;
     r.message = *m;
     r.message.receive_count = move->receive_count;
     r.message.delay_is_default = false;
-    /* A move is known by its key alone; the id is there to be shown. */
+    /* A move is known by its key alone; a FIFO topic shows the message's id as its dedup id. */
+    r.message.dedup_id = BYTES_NONE;
     memset(&r.message.dedup_hash, 0, sizeof r.message.dedup_hash);
     r.message.dedup_until_ms = 0;
-    if (target->fifo) {
-        id_text(&m->id, dedup);
-        r.message.dedup_id = bytes_of_text(dedup);
-    }
     r.message.moved = true;
     r.message.origin = (struct record_origin){
         .topic = p->topic->id,
@@ -95,26 +115,59 @@ static enum step move_to(struct queue_topic *target, struct queue_partition *p,
         .move_seq = move->seq,
         .moves_closed = closed,
     };
-    return append_at_target(target, partition_at(target, p, move->seq, m), &r);
+    return append_at_target(target, partition_at(target, p, move->seq, m),
+                            partition_move_is_redrive(move), &r);
 }
 
-static enum step take_step(struct queue_partition *p, const struct partition_move *move,
-                           uint64_t closed)
+/* Where the message shall go, with a reference. A dead letter goes to one topic by its id, which is
+ * never used again. One that goes back to where it came from, goes to the topic that has the name
+ * now, if that one was made anew. */
+static enum err find_target(struct queue_partition *p, const struct partition_move *move,
+                            const struct record_message *m, struct queue_topic **out)
 {
-    struct queue_topic *target;
-    if (topic_find_by_id(p->q, &move->target, &target) != ERR_OK)
-        return STEP_CALL_OFF; /* its id is never used again, so nothing can arrive there */
+    static const struct uuid none;
+    struct queue_topic *t;
+    if (memcmp(&move->target, &none, sizeof none) != 0)
+        return topic_find_by_id(p->q, &move->target, out);
+    if (!m->moved || m->origin.name.n == 0)
+        return ERR_INVALID;
+    if (topic_find_by_id(p->q, &m->origin.topic, out) == ERR_OK)
+        return ERR_OK;
+    enum err e = queue_topic_find(p->q, m->origin.name, &t);
+    if (e == ERR_OK && t->fifo != p->topic->fifo) {
+        queue_topic_give_back(t);
+        e = ERR_NOT_FOUND;
+    }
+    if (e == ERR_OK)
+        *out = t;
+    return e;
+}
+
+/* One step of one move. `*target`: the topic that must commit, when it says STEP_APPENDED. */
+static enum step take_step(struct queue_partition *p, const struct partition_move *move,
+                           uint64_t closed, struct uuid *target)
+{
     struct reader reader;
     struct record_message m;
+    struct queue_topic *to;
     reader_init(&reader);
     enum step step = STEP_LATER;
     enum err e = reader_get(&reader, p->log, move->number, MOVE_READ_AHEAD, &m);
-    if (e == ERR_OK)
-        step = move_to(target, p, move, closed, &m);
-    else if (e == ERR_GONE)
-        step = STEP_CLOSE; /* purged or expired: there is nothing left to move */
+    if (e == ERR_GONE) {
+        step = STEP_GONE;
+    } else if (e == ERR_OK) {
+        e = find_target(p, move, &m, &to);
+        if (e == ERR_OK) {
+            step = move_to(to, p, move, closed, &m);
+            *target = to->id;
+            queue_topic_give_back(to);
+        } else {
+            step = STEP_CALL_OFF;
+            if (partition_move_is_redrive(move))
+                redrive_failed(p->topic, e == ERR_INVALID ? REDRIVE_NO_SOURCE : REDRIVE_NO_TARGET);
+        }
+    }
     reader_fini(&reader);
-    queue_topic_give_back(target);
     return step;
 }
 
@@ -192,31 +245,45 @@ static size_t committed_moves(struct queue_partition *p, uint64_t from,
 
 /* ---- driving ---- */
 
-/* One step of each; answers whether some were appended, whose target must commit before the next.
- */
-static bool drive_steps(struct queue_partition *p, const struct partition_move *moves, size_t n,
-                        uint64_t closed, bool *later)
+/* The moves that are driven together. */
+struct drive {
+    struct queue_partition *p;
+    struct partition_move moves[MOVES_AT_A_TIME];
+    struct uuid targets[MOVES_AT_A_TIME]; /* of those that were appended; else zeros */
+    size_t n;
+    uint64_t closed;
+};
+
+/* One step of each. `*appended`: the target of some must commit before their next. `*later`: some
+ * could not be taken. On FIFO topics those behind such a one wait as well, or they would overtake
+ * it. */
+static void drive_steps(struct drive *d, bool *appended, bool *later)
 {
-    bool appended = false;
-    *later = false;
-    for (size_t i = 0; i < n; i++) {
-        enum step step = take_step(p, &moves[i], closed);
-        if (step == STEP_CLOSE || step == STEP_CALL_OFF)
-            close_move(p, moves[i].seq, step == STEP_CALL_OFF);
-        appended = appended || step == STEP_APPENDED;
+    struct queue_partition *p = d->p;
+    *appended = *later = false;
+    memset(d->targets, 0, sizeof d->targets);
+    for (size_t i = 0; i < d->n && !(*later && p->topic->fifo); i++) {
+        const struct partition_move *move = &d->moves[i];
+        struct uuid target;
+        enum step step = take_step(p, move, d->closed, &target);
+        if (step == STEP_APPENDED)
+            d->targets[i] = target;
+        else if (step != STEP_LATER)
+            close_move(p, move->seq, step == STEP_CALL_OFF);
+        if (step == STEP_CLOSE && partition_move_is_redrive(move))
+            redrive_arrived(p->topic);
+        *appended = *appended || step == STEP_APPENDED;
         *later = *later || step == STEP_LATER;
     }
-    return appended;
 }
 
-static void wait_for_targets(struct queue_partition *p, const struct partition_move *moves,
-                             size_t n)
+static void wait_for_targets(const struct drive *d)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < d->n; i++) {
         struct queue_topic *target;
-        if (i > 0 && memcmp(&moves[i].target, &moves[i - 1].target, sizeof moves[i].target) == 0)
+        if (i > 0 && memcmp(&d->targets[i], &d->targets[i - 1], sizeof d->targets[i]) == 0)
             continue;
-        if (topic_find_by_id(p->q, &moves[i].target, &target) != ERR_OK)
+        if (topic_find_by_id(d->p->q, &d->targets[i], &target) != ERR_OK)
             continue;
         /* When it fails, so has the data directory, and every later step will see it. */
         (void)!wait_for_topic(target);
@@ -226,17 +293,20 @@ static void wait_for_targets(struct queue_partition *p, const struct partition_m
 
 void move_drive(struct queue_partition *p)
 {
-    struct partition_move moves[MOVES_AT_A_TIME];
-    uint64_t from = 0, closed;
-    size_t n;
-    bool any_later = false, later;
-    while ((n = committed_moves(p, from, moves, &closed)) > 0 && !plog_failed(p->q->plog)) {
-        if (drive_steps(p, moves, n, closed, &later)) {
-            wait_for_targets(p, moves, n);
-            drive_steps(p, moves, n, closed, &later);
+    struct drive d = {.p = p};
+    uint64_t from = 0;
+    bool any_later = false, later, appended;
+    while (!(any_later && p->topic->fifo) && !plog_failed(p->q->plog) &&
+           (d.n = committed_moves(p, from, d.moves, &d.closed)) > 0) {
+        drive_steps(&d, &appended, &later);
+        if (appended) {
+            wait_for_targets(&d);
+            /* What is appended only now needs another drive. */
+            drive_steps(&d, &appended, &later);
+            later = later || appended;
         }
         any_later = any_later || later;
-        from = moves[n - 1].seq + 1;
+        from = d.moves[d.n - 1].seq + 1;
     }
     queue_commit_all(p->q);
     /* A target that is overloaded or closed is asked again at the housekeeper's next period. */

@@ -25,6 +25,7 @@ static struct queue *queue_new(const struct queue_options *o)
     q->unlooked_bytes = UINT64_MAX / 2; /* the first send looks */
     q->house_sleeps_until_ms = INT64_MIN;
     q->house_next_ms = INT64_MIN;
+    q->redrive_next_ms = INT64_MAX;
     lock_init(&q->topics_lk, LOCK_RANK_TOPICS);
     house_init(q);
     commit_init(q);
@@ -54,6 +55,7 @@ static void queue_free(struct queue *q)
     }
     free_list(q->dropped);
     free_list(q->freed);
+    attempts_fini(q);
     digest_hmac_fini(&q->receipt_key);
     digest_hmac_fini(&q->receipt_key_previous);
     digest_hmac_fini(&q->id_key);
@@ -220,7 +222,7 @@ static enum err settle(struct queue *q, struct queue_topic *t, bool doomed_stay)
         e = topic_create_finish(t);
     if (e == ERR_OK) {
         topic_register(t);
-        return ERR_OK;
+        return redrive_recover(t);
     }
     /* The next start tries again; its logs know it until then. */
     note(NOTE_ERROR, "queue", "topic %s cannot be finished: %s", t->name, err_text(e));

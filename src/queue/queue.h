@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/rng.h"
+#include "catalog/redrive.h"
 #include "catalog/topic.h"
 #include "disk/disk.h"
 
@@ -77,7 +78,9 @@ void queue_pass_end(struct queue *q);
 void queue_commit_all(struct queue *q);
 
 int64_t queue_now_ms(const struct queue *q); /* partition time */
+/* A write or sync of a log, of the journal or of the catalogue failed: only a restart clears it. */
 bool queue_failed(const struct queue *q);
+bool queue_space_low(const struct queue *q); /* sends are refused; deletes are not */
 
 /* ---- jobs on the catalogue thread ---- */
 
@@ -102,6 +105,7 @@ struct queue_mark { /* queue's */
  * queue_wait_start must be too: only then nothing points into it. */
 struct queue_wait {
     void (*ready)(struct queue_wait *w); /* any thread, no lock held; wakes the request */
+    void *self;                          /* for ready(); not looked at */
     enum err err;                        /* ERR_OK, or ERR_FAILED: it will never be durable */
     int left;                            /* atomic: marks not yet reached */
     unsigned marks_n;
@@ -149,6 +153,19 @@ enum err queue_topic_delete_if(struct queue_topic *t, int64_t version) MUST_USE;
 void queue_topics_each(struct queue *q, struct bytes prefix, struct bytes from,
                        bool (*each)(void *arg, struct queue_topic *t), void *arg);
 
+/* Settings that are allowed and may surprise: bits. */
+enum queue_warning {
+    /* Standard: the dead-letter topic does not keep messages longer than this one does, and a dead
+     * letter keeps its age. */
+    QUEUE_WARNING_DEAD_LETTER_RETENTION = 1,
+    /* FIFO: visibility times receives before a dead letter exceeds the five minutes in which
+     * duplicates are recognised. */
+    QUEUE_WARNING_DEDUPLICATION_WINDOW = 2,
+};
+/* Those of the settings now. They are also told in the operator's log when a topic is made or
+ * changed. */
+unsigned queue_topic_warnings(struct queue_topic *t);
+
 /* ---- sending ---- */
 
 struct queue_attribute {
@@ -192,6 +209,10 @@ struct queue_receive {
     size_t max;            /* 1 to 10 */
     int64_t visibility_ms; /* < 0: the topic's */
     struct bytes holder;
+    /* FIFO; n = 0: none. A receive with the id of one of the last five minutes brings the same
+     * messages with the same receipts, leased anew, unless one of them was deleted or changed or
+     * has expired. Forgotten at a restart; at most 10,000 are remembered. */
+    struct bytes attempt_id;
 };
 
 struct queue_received {
@@ -310,6 +331,46 @@ struct queue_group_info {
 /* [job] Group n = 0: "default". ERR_NOT_FOUND. */
 enum err queue_group_look(struct queue_topic *t, struct bytes group,
                           struct queue_group_info *out) MUST_USE;
+
+/* ---- redriving ---- */
+
+/* A redrive (SQS: message move task) moves the messages that are ready in a topic when it starts
+ * back to the topics they were dead-lettered from, or to one topic, in the background. Each arrives
+ * exactly once, also over a crash, and there it is a new message: new id, sent now, never received.
+ * Messages in flight are left where they are; on FIFO topics those behind them too, for order. It
+ * survives restarts, and ends by itself: COMPLETED when nothing is left; FAILED when a message has
+ * nowhere to go (and stays); CANCELLED. */
+enum queue_redrive_state {
+    QUEUE_REDRIVE_RUNNING = REDRIVE_RUNNING,
+    QUEUE_REDRIVE_CANCELLING = REDRIVE_CANCELLING,
+    QUEUE_REDRIVE_CANCELLED = REDRIVE_CANCELLED,
+    QUEUE_REDRIVE_COMPLETED = REDRIVE_COMPLETED,
+    QUEUE_REDRIVE_FAILED = REDRIVE_FAILED,
+};
+
+enum { QUEUE_REDRIVES_MAX = REDRIVES_MAX, QUEUE_REDRIVES_ACTIVE_MAX = 100 };
+
+struct queue_redrive {
+    uint8_t id[16];
+    enum queue_redrive_state state;
+    bool no_source; /* why it failed: a message came from no topic; else its topic is gone */
+    char target[TOPIC_NAME_MAX + 1]; /* "": each message goes back to where it came from */
+    uint32_t per_second_max;         /* messages; 0: as fast as it goes */
+    int64_t started_wall_ms;
+    uint64_t to_move; /* ready messages when it started */
+    uint64_t moved;   /* a crash may lose those of its last step from this count */
+};
+
+/* [job] `target` NULL: each message goes back to where it came from. ERR_EXISTS: one is under way.
+ * ERR_FULL: 100 are, over all topics. ERR_IO, ERR_NO_SPACE. */
+enum err queue_redrive_start(struct queue_topic *t, struct queue_topic *target,
+                             uint32_t per_second_max, uint8_t id[16]) MUST_USE;
+/* [job] `*moved`: how many have been until now; a few more may follow. ERR_NOT_FOUND: no redrive
+ * with this id is under way. */
+enum err queue_redrive_cancel(struct queue_topic *t, const uint8_t id[16],
+                              uint64_t *moved) MUST_USE;
+/* Newest first, at most `room` of the last QUEUE_REDRIVES_MAX. */
+size_t queue_redrives(struct queue_topic *t, struct queue_redrive *out, size_t room);
 
 /* ---- looking at messages, without leasing ---- */
 

@@ -10,6 +10,7 @@
 
 enum {
     FILLS_MAX = 1000,       /* NEEDs that one receive may answer */
+    FILLS_AHEAD_MAX = 20,   /* of them, those that only look for other tenants' messages */
     BODY_READ_AHEAD = 4096, /* one message is wanted, plog reads at least a batch */
 };
 
@@ -24,6 +25,7 @@ struct receiving {
     struct queue_received *out;
     size_t n;
     size_t body_bytes;
+    struct attempt_message leased[QUEUE_BATCH_MAX]; /* with an attempt id: what `out` holds */
     bool dead_letter;
     struct uuid dead_letter_topic;
     struct partition_grant *grant;
@@ -41,8 +43,13 @@ static void find_dead_letter(struct receiving *r)
     queue_topic_give_back(target);
 }
 
+static int64_t visibility_ms(const struct receiving *r)
+{
+    return r->request->visibility_ms < 0 ? r->config->visibility_ms : r->request->visibility_ms;
+}
+
 static enum err plan_locked(struct receiving *r, struct queue_partition *p,
-                            struct partition_view *view, uint64_t *need)
+                            struct partition_view *view, int fills, uint64_t *need)
 {
     *view = partition_view_locked(p, r->config);
     if (r->dead_letter) {
@@ -52,10 +59,10 @@ static enum err plan_locked(struct receiving *r, struct queue_partition *p,
     struct partition_receive request = {
         .gid = r->ws->gid,
         .max = r->request->max - r->n,
-        .visibility_ms =
-            r->request->visibility_ms < 0 ? r->config->visibility_ms : r->request->visibility_ms,
+        .visibility_ms = visibility_ms(r),
         .holder = r->request->holder,
         .body_bytes_max = BODIES_BYTES_MAX - r->body_bytes,
+        .look_ahead = fills < FILLS_AHEAD_MAX,
     };
     enum err e = partition_plan_receive(p->state, view, window_locked(p), &request, r->grant, need);
     window_count_locked(p);
@@ -88,7 +95,7 @@ static enum err lease(struct receiving *r, struct queue_partition *p,
         lock_take(&p->lk);
         e = partition_check_locked(p, 0);
         if (e == ERR_OK)
-            e = plan_locked(r, p, &view, &need);
+            e = plan_locked(r, p, &view, fills, &need);
         if (e != ERR_NEED)
             break;
         lock_give(&p->lk);
@@ -123,7 +130,7 @@ static enum err read_picked(struct receiving *r, struct queue_partition *p,
             result = e;
             continue;
         }
-        struct queue_received *out = &r->out[r->n++];
+        struct queue_received *out = &r->out[r->n];
         message_copy_out(&m, r->arena, out);
         r->body_bytes += m.body.n;
         out->first_received_wall_ms = pick->first_received_wall_ms;
@@ -136,6 +143,8 @@ static enum err read_picked(struct receiving *r, struct queue_partition *p,
             .lease = {group->gid, group->generation, pick->number, r->grant->lease.lease.id},
         };
         receipt_write(r->t->q, &receipt, out->receipt);
+        r->leased[r->n++] =
+            (struct attempt_message){p->index, receipt.lease, r->grant->lease.lease.until_ms};
     }
     reader_fini(&reader);
     return result;
@@ -163,6 +172,21 @@ static enum err receive_around(struct receiving *r)
     return r->n > 0 ? ERR_OK : worst;
 }
 
+static enum err receive_fresh(struct receiving *r)
+{
+    r->n = 0;
+    find_dead_letter(r);
+    r->grant = mem_new(sizeof *r->grant);
+    partition_grant_init(r->grant);
+    enum err e = receive_around(r);
+    partition_grant_fini(r->grant);
+    mem_free(r->grant);
+    windows_bound(r->t->q);
+    if (e == ERR_OK && r->n > 0 && r->t->fifo && r->request->attempt_id.n > 0)
+        attempt_note(r->t, r->request->attempt_id, r->leased, r->n);
+    return e;
+}
+
 enum err queue_receive(struct queue_topic *t, const struct queue_receive *request,
                        struct arena *arena, struct queue_received out[QUEUE_BATCH_MAX], size_t *n,
                        struct queue_wait *w)
@@ -182,13 +206,10 @@ enum err queue_receive(struct queue_topic *t, const struct queue_receive *reques
         e = ERR_NO_SPACE;
     if (e != ERR_OK)
         return e;
-    find_dead_letter(&r);
-    r.grant = mem_new(sizeof *r.grant);
-    partition_grant_init(r.grant);
-    e = receive_around(&r);
-    partition_grant_fini(r.grant);
-    mem_free(r.grant);
-    windows_bound(t->q);
+    bool fresh = true;
+    if (t->fifo && request->attempt_id.n > 0)
+        fresh = !attempt_again(t, request->attempt_id, visibility_ms(&r), arena, out, &r.n, w);
+    e = fresh ? receive_fresh(&r) : ERR_OK;
     if (e != ERR_OK)
         return e;
     *n = r.n;

@@ -71,10 +71,11 @@ static void prepare(struct sending *s, size_t i)
             s->t->q, s->config->dedup_per_group ? m->group_id : BYTES_NONE, m->dedup_id);
 }
 
-/* A random UUID, RFC 9562 version 4. */
-static struct uuid id_new_locked(struct queue_partition *p)
+/* RFC 9562, version 4. */
+struct uuid message_id_new_locked(struct queue_partition *p)
 {
     struct uuid id;
+    lock_check_held(&p->lk);
     rng_fill(&p->rng, id.at, sizeof id.at);
     id.at[6] = (uint8_t)((id.at[6] & 0x0f) | 0x40);
     id.at[8] = (uint8_t)((id.at[8] & 0x3f) | 0x80);
@@ -105,7 +106,7 @@ static enum err send_one_locked(struct sending *s, size_t i, struct appending *a
     }
     if (e != ERR_OK)
         return e;
-    m->id = id_new_locked(p);
+    m->id = message_id_new_locked(p);
     *sent = (struct queue_sent){.partition = p->index, .number = partition_next_number(p->state)};
     memcpy(sent->id, m->id.at, sizeof sent->id);
     append_put_locked(a, &s->parcels[i].record);

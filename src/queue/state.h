@@ -24,6 +24,7 @@
 #include "base/heap.h"
 #include "base/lock.h"
 #include "catalog/catalog.h"
+#include "catalog/redrive.h"
 #include "partition/look.h"
 #include "plog/plog.h"
 #include "queue/queue.h"
@@ -127,10 +128,17 @@ struct queue_topic {
     bool dropped;                    /* atomic */
     uint32_t send_turn;              /* atomic */
     uint32_t receive_turn;           /* atomic */
-    UT_hash_handle by_name;          /* guarded by topics_lk, as the rest */
+    /* The housekeeper's own: of the redrive under way, since its last step. */
+    uint64_t redriven;
+    enum redrive_failure redrive_failure;
+    int64_t redrive_paid_us; /* partition time up to which its rate is used up; 0: not begun */
+
+    UT_hash_handle by_name; /* guarded by topics_lk, as the rest */
     UT_hash_handle by_id;
     struct queue_topic *dropped_next;
-    int64_t freed_at_ms; /* when its logs were removed */
+    int64_t freed_at_ms;              /* when its logs were removed */
+    struct redrives_config *redrives; /* owned; NULL: there was none yet */
+    struct queue_topic *redriving_next;
 };
 
 struct job_list {
@@ -145,6 +153,19 @@ struct committer {
     struct lock_signal changed;
     bool now;      /* a round is asked for at once */
     int64_t at_ms; /* or by then; INT64_MAX: not */
+};
+
+/* A message that a receive with an attempt id brought (attempt.c). */
+struct attempt_message {
+    uint32_t partition;
+    struct partition_receipt lease;
+    int64_t until_ms; /* when the lease ends, unless it is changed */
+};
+
+struct attempt;
+struct attempts {
+    struct attempt *by_key;
+    struct attempt *first, *last; /* the first ends first */
 };
 
 /* The cleaning under way; one at a time. The housekeeper's own. */
@@ -175,8 +196,10 @@ struct queue {
     struct lock topics_lk;
     /* guarded by topics_lk */
     struct queue_topic *topics_by_name, *topics_by_id;
-    struct queue_topic *dropped; /* nobody holds them: logs to be removed */
-    struct queue_topic *freed;   /* logs are removed */
+    struct queue_topic *dropped;   /* nobody holds them: logs to be removed */
+    struct queue_topic *freed;     /* logs are removed */
+    struct queue_topic *redriving; /* those with a redrive under way, without references */
+    struct attempts attempts;
     struct rng rng;
 
     struct lock house_lk;
@@ -188,6 +211,7 @@ struct queue {
 
     /* the housekeeper's own */
     int64_t house_next_ms;
+    int64_t redrive_next_ms; /* when redrives go on; INT64_MAX: there is none */
     bool failure_told;
     struct queue_cleaning cleaning;
 
@@ -200,6 +224,7 @@ struct queue {
     /* atomic */
     bool marks_wait; /* somebody waits, perhaps for what was appended without a waiter */
     bool moves_open;
+    bool redrives_called; /* one was started or cancelled */
     bool space_low, space_out;
     uint64_t unlooked_bytes; /* appended since the disk's free space was last looked at */
     size_t windows_bytes;
@@ -280,6 +305,11 @@ void partition_fini(struct queue_partition *p);
 void partition_attach(struct queue_partition *p, struct plog_log *log);
 void partition_close(struct queue_partition *p, const char *where);
 
+/* ---- send.c ---- */
+
+/* A random UUID. */
+struct uuid message_id_new_locked(struct queue_partition *p);
+
 /* ---- wait.c ---- */
 
 /* w waits until everything that is in p's log now is durable. */
@@ -327,6 +357,19 @@ void receipt_write(const struct queue *q, const struct receipt *r,
                    char out[QUEUE_RECEIPT_TEXT_MAX + 1]);
 /* ERR_INVALID: no receipt that this broker wrote. */
 enum err receipt_read(const struct queue *q, struct bytes text, struct receipt *out) MUST_USE;
+
+/* ---- attempt.c ---- */
+
+void attempts_fini(struct queue *q);
+/* What a receive with this attempt id has brought, to be recalled for five minutes. */
+void attempt_note(struct queue_topic *t, struct bytes id, const struct attempt_message *messages,
+                  size_t n);
+/* The messages of the receive with this attempt id once more, with visibility from now. False: it
+ * is not known, or one of them was deleted or changed or has expired; `out` is to be written over.
+ */
+bool attempt_again(struct queue_topic *t, struct bytes id, int64_t visibility_ms,
+                   struct arena *arena, struct queue_received out[QUEUE_BATCH_MAX], size_t *n,
+                   struct queue_wait *w) MUST_USE;
 
 /* ---- poll.c ---- */
 
@@ -384,6 +427,21 @@ void move_call(struct queue_partition *p);
 /* At a start: all open moves are committed, and to be driven. */
 void move_recover(struct queue_partition *p);
 
+/* ---- redrive.c ---- */
+
+/* Reads the topic's redrives back at a start, and goes on with the one under way. ERR_CORRUPT,
+ * ERR_NEWER_FORMAT, ERR_IO. */
+enum err redrive_recover(struct queue_topic *t) MUST_USE;
+/* The housekeeper's: one bounded step of each redrive under way. Gives the partition time at which
+ * it wants to be called again, or INT64_MAX. Blocks. */
+int64_t redrive_step(struct queue *q);
+/* The housekeeper's: t is about to be freed. */
+void redrive_forget(struct queue_topic *t);
+void redrive_free(struct queue_topic *t);
+/* For move.c, on the housekeeper's thread: a message of t's redrive has arrived; or cannot. */
+void redrive_arrived(struct queue_topic *t);
+void redrive_failed(struct queue_topic *t, enum redrive_failure failure);
+
 /* ---- snapshot.c ---- */
 
 /* The state as of the durable end, folded from the newest snapshot without p's lock. */
@@ -395,6 +453,12 @@ void snapshot_raise_older(struct queue_partition *p, uint64_t offset);
 void snapshot_at_stop(struct queue_partition *p);
 /* The state from the newest snapshot and what follows; closes the partition when that fails. */
 void snapshot_recover(struct queue_partition *p);
+
+/* ---- advice.c ---- */
+
+/* Tells what has come about: t was made (0, INT64_MIN), or had these warnings and this retention
+ * before. */
+void advice_after_change(struct queue_topic *t, unsigned warnings_before, int64_t retention_before);
 
 /* ---- topic_change.c ---- */
 

@@ -55,6 +55,7 @@ void topic_free(struct queue_topic *t)
     waiters_fini(&t->waiters);
     settings_free(t->settings);
     settings_free(t->retired);
+    redrive_free(t);
     mem_free(t);
 }
 

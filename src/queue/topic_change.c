@@ -13,7 +13,7 @@
 #include "catalog/topic.h"
 #include "queue/state.h"
 
-enum { KEY_ROOM = CATALOG_KEY_BYTES_MAX + 1, OPS_MAX = TOPIC_PARTITIONS_MAX + 3, BROKER = 1 };
+enum { KEY_ROOM = CATALOG_KEY_BYTES_MAX + 1, OPS_MAX = TOPIC_PARTITIONS_MAX + 4, BROKER = 1 };
 _Static_assert((int)OPS_MAX <= (int)CATALOG_TXN_MAX, "a topic is made in one transaction");
 
 /* Operations of one transaction with their keys and values. */
@@ -64,6 +64,8 @@ static void drop_keys(struct change *c, const struct topic_config *config, bool 
     catalog_key_topic(next_key(c), config->id);
     drop_key(c);
     catalog_key_group(next_key(c), config->id, "default");
+    drop_key(c);
+    catalog_key_redrives(next_key(c), config->id);
     drop_key(c);
     for (uint32_t i = 0; i < config->partitions; i++) {
         catalog_key_partition(next_key(c), config->id, i);
@@ -272,6 +274,7 @@ enum err queue_topic_create(struct queue *q, const struct topic_config *want,
     }
     topic_lend(t);
     topic_register(t);
+    advice_after_change(t, 0, INT64_MIN);
     *out = t;
     return ERR_OK;
 }
@@ -320,9 +323,13 @@ enum err queue_topic_change_if(struct queue_topic *t, int64_t version,
     enum err e = topic_check(t);
     if (e != ERR_OK)
         return e;
+    unsigned warnings = queue_topic_warnings(t);
+    int64_t retention_ms = queue_topic_config(t)->retention_ms;
     do {
         e = change_once(t, version, change, arg);
     } while (e == ERR_CONFLICT && version == 0);
+    if (e == ERR_OK)
+        advice_after_change(t, warnings, retention_ms);
     /* A shorter retention or another limit may matter to those who poll. */
     if (e == ERR_OK)
         waiters_kick(&t->waiters);

@@ -61,6 +61,8 @@ static void take_headers_locked(struct queue_partition *p, const struct partitio
                                 size_t n)
 {
     struct partition_window *w = window_locked(p);
+    if (partition_window_take_ahead(w, headers, n))
+        return;
     if (partition_window_end(w) < headers[0].number ||
         partition_window_first(w) > headers[0].number) {
         partition_window_take(w, &headers[0]);

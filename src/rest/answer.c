@@ -36,7 +36,7 @@ static void answer(struct http_request *r, int status, const char *type,
         headers[n++] = (struct http_answer_header){"Content-Type", type};
     headers[n++] = (struct http_answer_header){"Request-Id", rest_request_id(r)};
     headers[n++] = (struct http_answer_header){"Cache-Control", "no-store"};
-    if (status == 429 || status == 503)
+    if (status == 429 || status == 503 || status == 507)
         headers[n++] = (struct http_answer_header){"Retry-After", "1"};
     for (size_t i = 0; i < more_n; i++)
         headers[n++] = more[i];

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/decimal.h"
 #include "base/utf8.h"
+#include "front/rules.h"
 
 enum { TYPE_MAX = 256, PLAIN_DIGITS_MAX = 15 };
 
@@ -137,7 +138,7 @@ bool rest_attributes_read(struct json *j, const struct rest_place *up, struct ar
         struct queue_attribute a = {.name = key};
         if (!read_value(j, &at, arena, &a, f))
             return false;
-        if (bytes_equal(a.name, BYTES_OF(REST_ENCODING_NAME)))
+        if (bytes_equal(a.name, BYTES_OF(FRONT_ENCODING_NAME)))
             continue; /* ours to say, by the body */
         if (out->n == REST_ATTRIBUTES_MAX)
             return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, up, "must have at most %d members",

@@ -9,9 +9,6 @@
 
 enum { REST_ATTRIBUTES_MAX = 10, REST_ATTRIBUTE_NAME_MAX = 256 };
 
-/* What marks a body that is shown in base64 (its bytes are no SQS text). */
-#define REST_ENCODING_NAME "leaselog-encoding"
-
 struct rest_attributes {
     struct queue_attribute at[REST_ATTRIBUTES_MAX];
     size_t n;

@@ -67,9 +67,9 @@ static bool read_member(struct json *j, struct bytes key, const struct rest_plac
         return rest_body_duration(j, &at, 0, TOPIC_DELAY_MS_MAX / 1000, &m->delay_ms, f);
     }
     if (bytes_equal(key, BYTES_OF("group_id")))
-        return rest_body_text(j, &at, 1, REST_ID_MAX, &m->group_id, f);
+        return rest_body_text(j, &at, 1, QUEUE_ID_BYTES_MAX, &m->group_id, f);
     if (bytes_equal(key, BYTES_OF("dedup_id")))
-        return rest_body_text(j, &at, 1, REST_ID_MAX, &m->dedup_id, f);
+        return rest_body_text(j, &at, 1, QUEUE_ID_BYTES_MAX, &m->dedup_id, f);
     return rest_body_unknown(&at, "body, body_base64, attributes, delay, group_id, dedup_id", f);
 }
 

@@ -1,87 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The waits that operations share, and what ends a call. A wake may belong to an earlier wait of
- * the same request, so each wait asks its own flag. */
+/* What the room front is told of its calls, its waits with steps of this room, and answers that
+ * operations share. */
 #include "rest/call.h"
 
 #include "base/check.h"
 
-static void on_wake(void *self, struct http_request *r)
+struct rest_call *rest_call_of(struct front_call *call)
 {
-    struct rest_call *c = self;
-    if (!atomic_load_explicit(&c->woken, memory_order_acquire))
-        http_park(r, on_wake, c, 0, false);
-    else if (c->wait.err != ERR_OK)
-        rest_reply_err(c, c->wait.err);
-    else
-        c->next(c);
+    return CONTAINER_OF(call, struct rest_call, call);
 }
 
-/* Ends a wait that began with http_hold: a server that stops may finish the request before those
- * who are to tell it have, and they write into its arena. */
-static void wake(struct rest_call *c)
+static void refuse(struct front_call *call, enum err e)
 {
-    struct http_request *r = c->http;
-    atomic_store_explicit(&c->woken, true, memory_order_release);
-    http_wake(r);
-    http_let_go(r);
+    rest_reply_err(rest_call_of(call), e);
 }
 
-static void on_committed(struct queue_wait *w)
+static void end(struct front_call *call)
 {
-    wake(CONTAINER_OF(w, struct rest_call, wait));
+    struct rest_call *c = rest_call_of(call);
+    if (c->topic != NULL)
+        queue_topic_give_back(c->topic);
+}
+
+static const struct front_call_kind kind = {refuse, end};
+
+void rest_call_init(struct rest_call *c, struct http_request *http)
+{
+    front_call_init(&c->call, &kind, http);
+    c->http = http;
+    c->arena = http_arena(http);
+}
+
+static void work_step(struct front_call *call)
+{
+    struct rest_call *c = rest_call_of(call);
+    c->work(c);
+}
+
+static void next_step(struct front_call *call)
+{
+    struct rest_call *c = rest_call_of(call);
+    c->next(c);
 }
 
 void rest_call_commit(struct rest_call *c, rest_step *next)
 {
     c->next = next;
-    c->wait.ready = on_committed;
-    atomic_store_explicit(&c->woken, false, memory_order_relaxed);
-    http_hold(c->http);
-    if (queue_wait_start(&c->wait)) {
-        http_park(c->http, on_wake, c, 0, false);
-        return;
-    }
-    http_let_go(c->http);
-    if (c->wait.err != ERR_OK)
-        rest_reply_err(c, c->wait.err);
-    else
-        next(c);
-}
-
-static void on_job(struct queue_job *job)
-{
-    struct rest_call *c = CONTAINER_OF(job, struct rest_call, job);
-    c->work(c);
-    rest_call_release(c);
-    wake(c);
+    front_call_commit(&c->call, &c->wait, next_step);
 }
 
 void rest_call_run(struct rest_call *c, rest_step *work, rest_step *next)
 {
-    c->next = next;
     c->work = work;
-    c->job.run = on_job;
-    atomic_fetch_add_explicit(&c->owners, 1, memory_order_relaxed);
-    atomic_store_explicit(&c->woken, false, memory_order_relaxed);
-    http_hold(c->http);
-    enum err e = queue_run(c->front->queue, &c->job);
-    if (e == ERR_OK) {
-        http_park(c->http, on_wake, c, 0, false);
-        return;
-    }
-    rest_call_release(c);
-    http_let_go(c->http);
-    rest_reply_err(c, e);
-}
-
-void rest_call_release(struct rest_call *c)
-{
-    if (atomic_fetch_sub_explicit(&c->owners, 1, memory_order_acq_rel) != 1)
-        return;
-    if (c->cleanup != NULL)
-        c->cleanup(c);
-    if (c->topic != NULL)
-        queue_topic_give_back(c->topic);
+    c->next = next;
+    front_call_run(&c->call, c->front->queue, work_step, next_step);
 }
 
 void rest_reply_fault(struct rest_call *c)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One request on its way through the room: routed, its query read, its topic found, perhaps waiting
- * for a commit, a job or a message, then answered once. It lives in the request's arena. */
+ * (front/call.h), then answered once. It lives in the request's arena. */
 #ifndef REST_CALL_H
 #define REST_CALL_H
 
-#include <stdatomic.h>
-
 #include "base/json_write.h"
+#include "front/call.h"
 #include "rest/answer.h"
 #include "rest/duration.h"
 #include "rest/rest.h"
@@ -16,25 +15,18 @@ struct rest_call;
 typedef void rest_step(struct rest_call *c);
 
 struct rest_call {
+    struct front_call call;
     struct rest *front;
     struct http_request *http;
-    struct arena *arena;
+    struct arena *arena; /* of the request */
     struct rest_match match;
     struct rest_query query;
-    struct rest_fault fault;   /* REST_PROBLEM_NONE: none so far */
-    struct queue_topic *topic; /* a reference, given back when the request is finished; or NULL */
+    struct rest_fault fault;           /* REST_PROBLEM_NONE: none so far */
+    struct queue_topic *topic;         /* a reference, given back when the call ends; or NULL */
     const struct topic_config *config; /* of the topic when it was found */
     struct queue_wait wait; /* a verb may link it into the queue: rest_call_commit after each */
-    atomic_bool woken;      /* the commit or the job that is waited for has come */
-    rest_step *next;        /* what goes on then */
-    struct queue_job job;   /* at most one at a time */
-    rest_step *work;        /* what the job does, on the catalogue thread */
-    atomic_int owners;      /* the request, and a job that runs; the last one ends the call */
     void *state;            /* of the operation */
-    rest_step *cleanup;     /* when the call ends, whatever came of it; or NULL */
-    /* Leases in the answer, which end at once if it can't be written. */
-    const struct queue_received *leased;
-    size_t leased_n;
+    rest_step *work, *next; /* of the wait: see below */
 };
 
 /* Operations: each replies, or sees to it that something later does. The topic is there where the
@@ -43,15 +35,14 @@ struct rest_call {
 #define ROUTE(method, template, operation) void rest_do_##operation(struct rest_call *c);
 #include "rest.def"
 
+/* `c` is zeros. The call ends with its request, or later, when its job has ended. */
+void rest_call_init(struct rest_call *c, struct http_request *http);
+struct rest_call *rest_call_of(struct front_call *call);
 /* Goes on with `next` once everything in c->wait is committed: at once, or later on the same loop.
  * `next` is not called when that failed: the call is answered with a problem. */
 void rest_call_commit(struct rest_call *c, rest_step *next);
 /* Runs `work` on the catalogue thread, then `next` on the loop. */
 void rest_call_run(struct rest_call *c, rest_step *work, rest_step *next);
-
-/* Gives up one ownership. The last one calls cleanup and gives the topic back: a server that stops
- * may finish the request while a job still works for it. */
-void rest_call_release(struct rest_call *c);
 
 /* Answers, each once a call. */
 void rest_reply_fault(struct rest_call *c); /* c->fault */

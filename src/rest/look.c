@@ -185,16 +185,16 @@ static void partitions_reply(struct rest_call *c)
         rest_reply_json(c, &l->w);
 }
 
-static void partitions_cleanup(struct rest_call *c)
+static void partitions_cleanup(struct front_call *call)
 {
-    struct logs *l = c->state;
+    struct logs *l = rest_call_of(call)->state;
     buf_fini(&l->body);
 }
 
 void rest_do_list_partitions(struct rest_call *c)
 {
     c->state = arena_zeros(c->arena, sizeof(struct logs));
-    c->cleanup = partitions_cleanup;
+    c->call.cleanup = partitions_cleanup;
     rest_call_run(c, partitions_work, partitions_reply);
 }
 

@@ -4,10 +4,9 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/utf8.h"
+#include "front/rules.h"
 #include "rest/duration.h"
 #include "rest/put.h"
-
-enum { TRACE_MAX = 1024 };
 
 /* The places of one thing in both forms. */
 struct named {
@@ -26,24 +25,13 @@ static bool refuse(struct rest_blame blame, struct named what, const char *why,
     return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, &at, "%s", why);
 }
 
-static bool id_valid(struct bytes id)
-{
-    const unsigned char *at = id.at;
-    if (id.n == 0 || id.n > REST_ID_MAX)
-        return false;
-    for (size_t i = 0; i < id.n; i++)
-        if (at[i] <= ' ' || at[i] >= 0x7f)
-            return false;
-    return true;
-}
-
 static bool check_ids(const struct topic_config *t, const struct rest_message *m,
                       struct rest_blame blame, struct rest_fault *f)
 {
     static const char form[] = "must be 1 to 128 visible ASCII characters";
-    if (m->group_id.at != NULL && !id_valid(m->group_id))
+    if (m->group_id.at != NULL && !front_id_valid(m->group_id))
         return refuse(blame, group_named, form, f);
-    if (m->dedup_id.at != NULL && !id_valid(m->dedup_id))
+    if (m->dedup_id.at != NULL && !front_id_valid(m->dedup_id))
         return refuse(blame, dedup_named, form, f);
     if (!t->fifo)
         return true;
@@ -78,12 +66,12 @@ static bool mark_encoding(struct rest_message *m, struct rest_blame blame, struc
     if (m->attributes.n == REST_ATTRIBUTES_MAX) {
         static const struct named what = {"attributes", "Leaselog-Attr-"};
         return refuse(blame, what,
-                      "a body that is not text has at most 9 attributes, since " REST_ENCODING_NAME
+                      "a body that is not text has at most 9 attributes, since " FRONT_ENCODING_NAME
                       " is the tenth",
                       f);
     }
     m->attributes.at[m->attributes.n++] = (struct queue_attribute){
-        .name = BYTES_OF(REST_ENCODING_NAME),
+        .name = BYTES_OF(FRONT_ENCODING_NAME),
         .data_type = BYTES_OF("String"),
         .value = BYTES_OF("base64"),
     };
@@ -108,13 +96,6 @@ static bool check_size(const struct topic_config *t, const struct rest_message *
                            t->message_bytes_max);
 }
 
-static struct bytes content_dedup_id(struct bytes body, struct arena *arena)
-{
-    char *hex = arena_get(arena, DIGEST_SHA256_HEX_ROOM);
-    digest_sha256_hex(body, hex);
-    return (struct bytes){hex, DIGEST_SHA256_HEX_ROOM - 1};
-}
-
 bool rest_message_make(const struct topic_config *t, struct rest_message *m,
                        struct rest_blame blame, struct arena *arena, struct queue_message *out,
                        struct rest_fault *f)
@@ -125,13 +106,13 @@ bool rest_message_make(const struct topic_config *t, struct rest_message *m,
         .body = m->body,
         .attributes = m->attributes.at,
         .attributes_n = m->attributes.n,
-        .trace = rest_trace_valid(m->trace) ? m->trace : BYTES_NONE,
+        .trace = front_trace_valid(m->trace) ? m->trace : BYTES_NONE,
         .delay_ms = t->fifo || !m->delay_given ? -1 : m->delay_ms,
         .group_id = m->group_id,
         .dedup_id = m->dedup_id,
     };
     if (t->fifo && m->dedup_id.at == NULL)
-        out->dedup_id = content_dedup_id(m->body, arena);
+        out->dedup_id = front_content_dedup_id(m->body, arena);
     digest_md5(m->body, out->body_md5);
     return true;
 }
@@ -171,43 +152,4 @@ void rest_message_put(struct json_writer *w, const struct queue_received *m)
     put_text(w, "dedup_id", m->dedup_id);
     put_text(w, "dead_letter_source", m->origin);
     put_text(w, "trace", m->trace);
-}
-
-/* ---- traces ---- */
-
-static bool is_hex(const char *at, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!((at[i] >= '0' && at[i] <= '9') || (at[i] >= 'a' && at[i] <= 'f') ||
-              (at[i] >= 'A' && at[i] <= 'F')))
-            return false;
-    return true;
-}
-
-/* Root=1-5759e988-bd862e3fe1be46a994272793 */
-static bool is_root(const char *at, size_t n)
-{
-    return n == 40 && memcmp(at, "Root=1-", 7) == 0 && is_hex(at + 7, 8) && at[15] == '-' &&
-           is_hex(at + 16, 24);
-}
-
-bool rest_trace_valid(struct bytes header)
-{
-    const char *at = header.at, *end = at + header.n;
-    bool rooted = false;
-    if (header.n == 0 || header.n > TRACE_MAX)
-        return false;
-    for (size_t i = 0; i < header.n; i++)
-        if (at[i] < ' ' || at[i] > '~')
-            return false;
-    while (at < end) {
-        const char *stop = memchr(at, ';', (size_t)(end - at));
-        if (stop == NULL)
-            stop = end;
-        while (at < stop && *at == ' ')
-            at++;
-        rooted = rooted || is_root(at, (size_t)(stop - at));
-        at = stop == end ? end : stop + 1;
-    }
-    return rooted;
 }

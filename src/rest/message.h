@@ -6,8 +6,6 @@
 
 #include "rest/attribute.h"
 
-enum { REST_ID_MAX = 128 };
-
 /* A message as a client asks for it, by headers or as an object of a batch. */
 struct rest_message {
     struct bytes body;
@@ -33,8 +31,5 @@ bool rest_message_make(const struct topic_config *t, struct rest_message *m,
 
 /* Members of the object that is open: all that is known of a message but its receipt. */
 void rest_message_put(struct json_writer *w, const struct queue_received *m);
-
-/* X-Ray's header: name=value parts with ';' between, Root (1-8 hex-24 hex) among them. */
-bool rest_trace_valid(struct bytes header);
 
 #endif

@@ -81,25 +81,3 @@ void rest_reply_json(struct rest_call *c, struct json_writer *w)
     json_writer_done(w);
     rest_answer_json(c->http, 200, NULL, 0, w->out);
 }
-
-/* arn:…:name, the form in which SQS's side keeps the sources. */
-static bool arn_names(const char *arn, struct bytes name)
-{
-    const char *colon = arn == NULL ? NULL : strrchr(arn, ':');
-    return colon != NULL && bytes_equal(bytes_of_text(colon + 1), name);
-}
-
-bool rest_redrive_allowed(const char *policy, struct bytes source)
-{
-    size_t i;
-    json_t *arn, *root = policy == NULL ? NULL : json_loads(policy, 0, NULL);
-    const char *word = json_string_value(json_object_get(root, "redrivePermission"));
-    bool allowed = word == NULL || strcmp(word, "allowAll") == 0;
-    if (word != NULL && strcmp(word, "byQueue") == 0)
-        json_array_foreach(json_object_get(root, "sourceQueueArns"), i, arn)
-        {
-            allowed = allowed || arn_names(json_string_value(arn), source);
-        }
-    json_decref(root);
-    return allowed;
-}

@@ -15,8 +15,4 @@ void rest_reply_page(struct rest_call *c, struct json_writer *w, const char *nex
 /* Ends the writer and answers 200. */
 void rest_reply_json(struct rest_call *c, struct json_writer *w);
 
-/* Whether a RedriveAllowPolicy, SQS's text or NULL, lets `source` use its topic for dead letters.
- */
-bool rest_redrive_allowed(const char *policy, struct bytes source);
-
 #endif

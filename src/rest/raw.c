@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/codec.h"
+#include "front/rules.h"
 #include "rest/attribute.h"
 #include "rest/lease.h"
 
@@ -126,7 +127,7 @@ static void add_attributes(struct headers *h, const struct queue_received *m, co
     unsigned omitted_n = 0;
     for (size_t i = 0; i < m->attributes_n; i++) {
         const struct queue_attribute *a = &m->attributes[i];
-        if (bytes_equal(a->name, BYTES_OF(REST_ENCODING_NAME)))
+        if (bytes_equal(a->name, BYTES_OF(FRONT_ENCODING_NAME)))
             continue; /* the bytes are here as they are */
         if (a->binary || !name_fits(a->name) || !value_fits(a->value) ||
             h->n + 2 > REST_ANSWER_HEADERS_MAX) {

@@ -66,15 +66,6 @@ static bool find_topic(struct rest_call *c)
     return c->match.group.n == 0 || rest_group_known(c, c->match.group);
 }
 
-/* Called once, whatever became of the request. */
-static void on_finish(void *self, bool written)
-{
-    struct rest_call *c = self;
-    if (!written && c->leased_n > 0)
-        queue_give_back(c->topic, c->leased, c->leased_n);
-    rest_call_release(c);
-}
-
 static void run(struct rest_call *c)
 {
     size_t n;
@@ -90,12 +81,9 @@ static void handle(void *self, struct http_request *r)
 {
     struct rest_call *c = arena_zeros(http_arena(r), sizeof *c);
     struct rest_path path;
+    rest_call_init(c, r);
     c->front = self;
-    c->http = r;
-    c->arena = http_arena(r);
     c->fault.arena = c->arena;
-    atomic_init(&c->owners, 1);
-    http_on_finish(r, on_finish, c);
     if (!rest_path_read(http_path(r), c->arena, &path, &c->fault)) {
         rest_reply_fault(c);
         return;

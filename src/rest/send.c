@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
+#include "front/rules.h"
 #include "rest/message.h"
 #include "rest/put.h"
 #include "rest/sent.h"
@@ -37,7 +38,7 @@ static void add_attribute(struct send *s, struct bytes header, struct bytes name
     const char *shown = arena_copy(s->call->arena, header).at;
     struct queue_attribute a = {name, BYTES_OF("String"), false, value};
     const char *wrong = rest_attribute_wrong(&a);
-    if (bytes_equal(name, BYTES_OF(REST_ENCODING_NAME)))
+    if (bytes_equal(name, BYTES_OF(FRONT_ENCODING_NAME)))
         return; /* ours to say, by the body */
     for (size_t i = 0; i < all->n && wrong == NULL; i++)
         if (bytes_equal(all->at[i].name, name))

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "front/rules.h"
 #include "rest/etag.h"
 #include "rest/put.h"
 #include "rest/settings.h"
@@ -40,6 +41,19 @@ static void put_redrive_and_tags(struct json_writer *w, const struct topic_confi
     json_end_object(w);
 }
 
+static void put_warnings(struct json_writer *w, unsigned warnings)
+{
+    if (warnings == 0)
+        return;
+    json_put_key(w, "warnings");
+    json_begin_array(w);
+    if (warnings & QUEUE_WARNING_DEAD_LETTER_RETENTION)
+        json_put_text(w, "dead_letter_retention");
+    if (warnings & QUEUE_WARNING_DEDUPLICATION_WINDOW)
+        json_put_text(w, "deduplication_window");
+    json_end_array(w);
+}
+
 static void put_topic(struct json_writer *w, struct queue_topic *topic)
 {
     int64_t version;
@@ -75,6 +89,7 @@ static void put_topic(struct json_writer *w, struct queue_topic *topic)
         json_put_key(w, "stats");
         json_begin_object(w);
         rest_put_counters(w, &counters);
+        put_warnings(w, queue_topic_warnings(topic));
         json_end_object(w);
     }
     json_end_object(w);
@@ -160,8 +175,8 @@ static bool check_target(struct rest_call *c, const struct topic_config *t)
                                t->dead_letter);
     const struct topic_config *there = queue_topic_config(target);
     bool same = there->fifo == t->fifo;
-    bool allowed = rest_redrive_allowed(topic_attribute_get(there, "RedriveAllowPolicy"),
-                                        bytes_of_text(t->name));
+    bool allowed = front_redrive_allowed(topic_attribute_get(there, "RedriveAllowPolicy"),
+                                         bytes_of_text(t->name));
     queue_topic_give_back(target);
     if (!same)
         return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at,

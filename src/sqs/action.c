@@ -58,11 +58,6 @@ static const struct sqs_batch batches[SQS_ACTIONS_N] = {
 #include "actions.def"
 };
 
-static const struct bytes later[] = {
-#define LATER(name) {#name, sizeof #name - 1},
-#include "actions.def"
-};
-
 const struct sqs_action *sqs_action(enum sqs_action_id id)
 {
     CHECK(id < SQS_ACTIONS_N);
@@ -82,11 +77,6 @@ bool sqs_action_find(struct bytes name, const struct sqs_action **out, struct sq
             return true;
         }
     }
-    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
-        if (bytes_equal(later[i], name))
-            return sqs_fault_set(f, SQS_FAULT_UNSUPPORTED_OPERATION,
-                                 "The action %.*s is not supported by this release.",
-                                 SQS_SHOW(name));
     if (name.n > 80 || !utf8_valid(name)) /* a header's bytes have not been checked yet */
         name = BYTES_OF("asked for");
     return sqs_fault_set(f, SQS_FAULT_UNKNOWN_OPERATION,

@@ -54,8 +54,7 @@ struct sqs_batch {
 
 const struct sqs_action *sqs_action(enum sqs_action_id id);
 const struct sqs_batch *sqs_action_batch(const struct sqs_action *a);
-/* By its name in the service model. False: *f says UnknownOperation, or UnsupportedOperation for an
- * action that this release does not build. */
+/* By its name in the service model. False: *f says UnknownOperation. */
 bool sqs_action_find(struct bytes name, const struct sqs_action **out,
                      struct sqs_fault *f) MUST_USE;
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "front/rules.h"
 #include "sqs/attribute.h"
 #include "sqs/call.h"
 
@@ -76,7 +77,7 @@ bool sqs_redrive_check(struct sqs_call *c, const struct sqs_redrive *r, struct b
     if (config->fifo != fifo)
         fine = sqs_redrive_refuse(r, "Dead-letter queue must be same type of queue as the source.",
                                   &c->fault);
-    else if (!sqs_allow_source(topic_attribute_get(config, "RedriveAllowPolicy"), source))
+    else if (!front_redrive_allowed(topic_attribute_get(config, "RedriveAllowPolicy"), source))
         fine = sqs_redrive_refuse(
             r, "The dead-letter target's RedriveAllowPolicy does not allow this queue as a source.",
             &c->fault);

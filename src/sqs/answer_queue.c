@@ -222,7 +222,7 @@ void sqs_answer_GetQueueUrl(struct sqs_call *c)
         return;
     }
     enum err e = ERR_NOT_FOUND;
-    if (sqs_name_valid(name, sqs_name_is_fifo(name)))
+    if (sqs_name_valid(name, sqs_name_is_fifo(name)) && sqs_account_is_ours(c, c->request.owner))
         e = queue_topic_find(c->front->queue, name, &c->topic);
     if (e != ERR_OK)
         sqs_reply_err(c, e);

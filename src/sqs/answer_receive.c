@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ReceiveMessage, at once or as a long poll.
- *
- * A long poll registers before its first look (queue.h), then goes round: look; nothing: sleep
- * until a wake, the deadline or the server's end; look again. Looking may leave marks that must be
- * committed before the same `wait` can be used again, so each look is followed by sqs_call_commit;
- * a wake that comes during it is remembered in `called`. */
-#include "base/check.h"
+/* ReceiveMessage: the request and the answer of the loop in front/poll.h. */
+#include "front/poll.h"
+#include "front/rules.h"
 #include "sqs/call.h"
-#include "sqs/name.h"
 #include "sqs/show.h"
 
 struct receive {
-    struct sqs_call *call;
-    struct queue_receive request;
     char holder[HTTP_ADDRESS_TEXT_MAX + 1]; /* who is shown to hold the leases: the peer */
-    bool polls;                             /* waits: the poll is registered until it is ended */
-    int64_t deadline_boot_ms;
-    struct queue_poll poll;
-    atomic_bool called; /* by queue, since the last look */
-    size_t n;
-    struct queue_received received[QUEUE_BATCH_MAX];
+    struct front_poll poll;
 };
-
-static void look(struct sqs_call *c);
 
 static bool check(struct sqs_call *c)
 {
@@ -36,7 +22,7 @@ static bool check(struct sqs_call *c)
                              "Value %.*s for parameter ReceiveRequestAttemptId is invalid. Reason: "
                              "The request include parameter that is not valid for this queue type.",
                              SQS_SHOW(attempt));
-    if (!sqs_id_valid(attempt))
+    if (!front_id_valid(attempt))
         return sqs_fault_set(&c->fault, SQS_FAULT_INVALID_PARAMETER_VALUE,
                              "Value %.*s for parameter ReceiveRequestAttemptId is invalid. Reason: "
                              "ReceiveRequestAttemptId can only include alphanumeric and "
@@ -45,9 +31,9 @@ static bool check(struct sqs_call *c)
     return true;
 }
 
-static void reply(struct sqs_call *c)
+static void answer(struct front_poll *p)
 {
-    const struct receive *r = c->state;
+    struct sqs_call *c = sqs_call_of(p->call);
     const struct sqs_show_rules rules = {
         .fifo = c->config->fifo,
         .place = &c->place,
@@ -56,124 +42,54 @@ static void reply(struct sqs_call *c)
     };
     struct buf body = BUF_EMPTY;
     size_t bytes = 0;
-    for (size_t i = 0; i < r->n; i++)
-        bytes += r->received[i].body.n;
-    buf_reserve(&body, 64 + bytes + bytes / 8 + r->n * 512);
+    for (size_t i = 0; i < p->n; i++)
+        bytes += p->received[i].body.n;
+    buf_reserve(&body, 64 + bytes + bytes / 8 + p->n * 512);
     struct sqs_out out = sqs_reply_begin(c, &body);
     sqs_out_list_begin(&out, "Messages", "Message");
-    for (size_t i = 0; i < r->n; i++)
-        sqs_show_message(&out, &rules, &r->received[i]);
+    for (size_t i = 0; i < p->n; i++)
+        sqs_show_message(&out, &rules, &p->received[i]);
     sqs_out_list_end(&out);
-    c->leased = r->received;
-    c->leased_n = r->n;
     sqs_reply_send(c, &out);
 }
 
-/* Whatever ends the request ends the poll; one that took nothing hands its wake on. */
-static void cleanup(struct sqs_call *c)
+/* Too many messages in flight are an error for standard queues only (developer guide, "Message
+ * quotas"). */
+static void refuse(struct front_poll *p, enum err e)
 {
-    struct receive *r = c->state;
-    if (r->poll.linked)
-        queue_poll_end(&r->poll, r->n == 0);
-}
-
-static void reply_and_end(struct sqs_call *c)
-{
-    cleanup(c);
-    reply(c);
-}
-
-static void on_call(struct queue_poll *p)
-{
-    struct receive *r = CONTAINER_OF(p, struct receive, poll);
-    atomic_store_explicit(&r->called, true, memory_order_release);
-    http_wake(r->call->http);
-}
-
-static void on_sleep_end(void *self, struct http_request *http);
-
-static void sleep_more(struct sqs_call *c)
-{
-    struct receive *r = c->state;
-    http_park(c->http, on_sleep_end, c, r->deadline_boot_ms, true);
-}
-
-static bool stopping(const struct sqs_call *c)
-{
-    return http_stopping(http_server_of(c->http));
-}
-
-static void on_sleep_end(void *self, struct http_request *http)
-{
-    struct sqs_call *c = self;
-    struct receive *r = c->state;
-    bool late = clock_boot_ms(c->front->clock) >= r->deadline_boot_ms;
-    /* No lease for a client that is not there to take it. */
-    if (http_peer_gone(http) || stopping(c))
-        reply_and_end(c);
-    else if (late || atomic_load_explicit(&r->called, memory_order_acquire))
-        look(c);
-    else
-        sleep_more(c);
-}
-
-/* What was seen is committed. */
-static void looked(struct sqs_call *c)
-{
-    struct receive *r = c->state;
-    bool late = clock_boot_ms(c->front->clock) >= r->deadline_boot_ms;
-    if (r->n > 0 || !r->polls || late || stopping(c) || http_peer_gone(c->http))
-        reply_and_end(c);
-    else if (queue_poll_again(&r->poll) || atomic_load_explicit(&r->called, memory_order_acquire))
-        look(c);
-    else
-        sleep_more(c);
-}
-
-static void look(struct sqs_call *c)
-{
-    struct receive *r = c->state;
-    c->wait = (struct queue_wait){.err = ERR_OK};
-    r->n = 0;
-    atomic_store_explicit(&r->called, false, memory_order_release);
-    enum err e = queue_receive(c->topic, &r->request, c->arena, r->received, &r->n, &c->wait);
-    if (e == ERR_OVER_LIMIT && !r->polls && !c->config->fifo) {
+    struct sqs_call *c = sqs_call_of(p->call);
+    if (e != ERR_OVER_LIMIT) {
+        sqs_reply_err(c, e);
+    } else if (c->config->fifo) {
+        answer(p);
+    } else {
         sqs_fault_set(&c->fault, SQS_FAULT_OVER_LIMIT,
                       "Too many messages have been received without being deleted. Please delete "
                       "your received messages or let them timeout before receiving more.");
-        sqs_call_commit(c, sqs_reply_fault);
-    } else if (e == ERR_OK || e == ERR_OVER_LIMIT) {
-        sqs_call_commit(c, looked);
-    } else {
-        sqs_fault_of_err(&c->fault, e);
-        sqs_call_commit(c, sqs_reply_fault);
+        sqs_reply_fault(c);
     }
 }
 
 void sqs_answer_ReceiveMessage(struct sqs_call *c)
 {
     const struct sqs_request *in = &c->request;
-    struct receive *r = arena_zeros(c->arena, sizeof *r);
-    r->call = c;
-    c->state = r;
-    c->cleanup = cleanup;
     if (!check(c)) {
         sqs_reply_fault(c);
         return;
     }
+    struct receive *r = arena_zeros(c->arena, sizeof *r);
+    struct front_poll *p = &r->poll;
     http_peer_address(c->http, r->holder);
-    r->request.holder = bytes_of_text(r->holder);
-    r->request.max = in->max_messages.given ? (size_t)in->max_messages.value : 1;
-    r->request.visibility_ms = in->one.visibility_s.given ? in->one.visibility_s.value * 1000 : -1;
-    int64_t wait_ms = in->wait_s.given ? in->wait_s.value * 1000 : c->config->receive_wait_ms;
-    if (wait_ms > 0) {
-        r->deadline_boot_ms = http_arrived_boot_ms(c->http) + wait_ms;
-        enum err e = queue_poll_start(c->topic, BYTES_NONE, &r->poll, on_call);
-        if (e != ERR_OK) {
-            sqs_reply_err(c, e);
-            return;
-        }
-        r->polls = true;
-    }
-    look(c);
+    p->call = &c->call;
+    p->topic = c->topic;
+    p->wait = &c->wait;
+    p->clock = c->front->clock;
+    p->request.max = in->max_messages.given ? (size_t)in->max_messages.value : 1;
+    p->request.visibility_ms = in->one.visibility_s.given ? in->one.visibility_s.value * 1000 : -1;
+    p->request.attempt_id = in->attempt_id;
+    p->request.holder = bytes_of_text(r->holder);
+    p->wait_ms = in->wait_s.given ? in->wait_s.value * 1000 : c->config->receive_wait_ms;
+    p->answer = answer;
+    p->refuse = refuse;
+    front_poll_run(p);
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One request on its way through the room: decoded, checked, perhaps waiting for a commit, a job or
- * a message, then answered once. It lives in the request's arena. */
+/* One request on its way through the room: decoded, checked, perhaps waiting (front/call.h),
+ * then answered once. It lives in the request's arena. */
 #ifndef SQS_CALL_H
 #define SQS_CALL_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "http/http.h"
-#include "queue/queue.h"
+#include "front/call.h"
 #include "sqs/action.h"
 #include "sqs/out.h"
 #include "sqs/redrive.h"
@@ -19,9 +17,10 @@ struct sqs_call;
 typedef void sqs_step(struct sqs_call *c);
 
 struct sqs_call {
+    struct front_call call;
     struct sqs *front;
     struct http_request *http;
-    struct arena *arena;
+    struct arena *arena;        /* of the request */
     enum sqs_protocol protocol; /* of the request, and so of the answer */
     const struct sqs_action *action;
     struct bytes url_base;  /* of queue URLs, once one was asked for */
@@ -29,19 +28,11 @@ struct sqs_call {
     struct sqs_request request;
     int status;                /* of the fault; 0: its own */
     struct sqs_fault fault;    /* code SQS_FAULT_NONE: none so far */
-    struct queue_topic *topic; /* a reference, given back when the request is finished; or NULL */
+    struct queue_topic *topic; /* a reference, given back when the call ends; or NULL */
     const struct topic_config *config;
-    struct queue_wait
-        wait;             /* a verb may link it into the queue: sqs_call_commit comes after each */
-    atomic_bool woken;    /* the commit or the job that is waited for has come */
-    sqs_step *next;       /* what goes on then */
-    struct queue_job job; /* at most one a call */
-    sqs_step *work;       /* what the job does, on the catalogue thread */
-    void *state;          /* of the handler */
-    sqs_step *cleanup;    /* called when the request is finished, whatever came of it; or NULL */
-    /* Leases in the answer, which end at once if it can't be written. */
-    const struct queue_received *leased;
-    size_t leased_n;
+    struct queue_wait wait; /* a verb may link it into the queue: sqs_call_commit after each */
+    void *state;            /* of the handler */
+    sqs_step *work, *next;  /* of the wait: see below */
 };
 
 /* Handlers, one an action: the request is decoded, required members are there, the queue is found
@@ -49,11 +40,18 @@ struct sqs_call {
 #define ACTION(name, queue) void sqs_answer_##name(struct sqs_call *c);
 #include "actions.def"
 
+/* `c` is zeros. The call ends with its request, or later, when its job has ended. */
+void sqs_call_init(struct sqs_call *c, struct http_request *http);
+struct sqs_call *sqs_call_of(struct front_call *call);
 /* Goes on with `next` once everything in c->wait is committed: at once, or later on the same loop.
  * `next` is not called when that failed: the call is answered with a fault. */
 void sqs_call_commit(struct sqs_call *c, sqs_step *next);
 /* Runs `work` on the catalogue thread, then `next` on the loop. */
 void sqs_call_run(struct sqs_call *c, sqs_step *work, sqs_step *next);
+
+/* There is one account, and which one a request names (n = 0: none) matters only when the front is
+ * strict about it. */
+bool sqs_account_is_ours(const struct sqs_call *c, struct bytes account);
 
 /* On the catalogue thread: whether the queue `source` may name this dead-letter target: it exists,
  * is of the same type, and its RedriveAllowPolicy lets it. False: c->fault. */

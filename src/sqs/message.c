@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/utf8.h"
-#include "sqs/name.h"
+#include "front/rules.h"
 
 #define ILLEGAL                                                                                    \
     "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | "   \
@@ -76,7 +76,7 @@ static bool make_trace(const struct sqs_message_rules *rules, const struct sqs_e
             return sqs_fault_set(f, SQS_FAULT_INVALID_PARAMETER_VALUE,
                                  "Message system attribute name '%.*s' is invalid.",
                                  SQS_SHOW(a->name));
-        if (!bytes_equal(a->data_type, BYTES_OF("String")) || !sqs_trace_valid(a->text))
+        if (!bytes_equal(a->data_type, BYTES_OF("String")) || !front_trace_valid(a->text))
             return sqs_fault_set(f, SQS_FAULT_INVALID_PARAMETER_VALUE,
                                  "Message system attribute 'AWSTraceHeader' must be of type "
                                  "'String' and hold a valid X-Ray trace header.");
@@ -84,14 +84,14 @@ static bool make_trace(const struct sqs_message_rules *rules, const struct sqs_e
     }
     /* A client that traces its HTTP calls sets the header on every one, so a header that is not
      * X-Ray's is no reason to refuse a message. */
-    if (out->trace.n == 0 && sqs_trace_valid(rules->trace))
+    if (out->trace.n == 0 && front_trace_valid(rules->trace))
         out->trace = rules->trace;
     return true;
 }
 
 static bool check_id(const char *parameter, struct bytes id, struct sqs_fault *f)
 {
-    if (id.at == NULL || sqs_id_valid(id))
+    if (id.at == NULL || front_id_valid(id))
         return true;
     return sqs_fault_set(f, SQS_FAULT_INVALID_PARAMETER_VALUE,
                          "Value %.*s for parameter %s is invalid. Reason: %s can only include "
@@ -131,13 +131,6 @@ static bool check_ids(const struct sqs_message_rules *rules, const struct sqs_en
            check_id("MessageDeduplicationId", e->dedup_id, f);
 }
 
-static struct bytes content_dedup_id(struct bytes body, struct arena *arena)
-{
-    char *hex = arena_get(arena, DIGEST_SHA256_HEX_ROOM);
-    digest_sha256_hex(body, hex);
-    return (struct bytes){hex, DIGEST_SHA256_HEX_ROOM - 1};
-}
-
 bool sqs_message_make(const struct sqs_message_rules *rules, const struct sqs_entry *e,
                       struct arena *arena, struct queue_message *out, struct sqs_fault *f)
 {
@@ -148,7 +141,7 @@ bool sqs_message_make(const struct sqs_message_rules *rules, const struct sqs_en
     bool fifo = rules->topic->fifo;
     m.delay_ms = fifo || !e->delay_s.given ? -1 : e->delay_s.value * 1000;
     if (fifo && m.dedup_id.at == NULL)
-        m.dedup_id = content_dedup_id(m.body, arena);
+        m.dedup_id = front_content_dedup_id(m.body, arena);
     digest_md5(m.body, m.body_md5);
     *out = m;
     return true;

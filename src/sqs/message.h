@@ -35,10 +35,6 @@ bool sqs_message_make(const struct sqs_message_rules *rules, const struct sqs_en
 /* A message attribute's name, type and value as an attribute of the core; false: refused. */
 bool sqs_attribute_make(const struct sqs_attribute *a, struct queue_attribute *out,
                         struct sqs_fault *f) MUST_USE;
-/* [+-]digits[.digits][e[+-]digits]: at most 38 significant digits, between 1e-128 and 1e126. */
-bool sqs_number_valid(struct bytes text);
-/* X-Ray's header: name=value parts with ';' between, Root (1-8 hex-24 hex) among them. */
-bool sqs_trace_valid(struct bytes header);
 
 /* MD5OfMessageAttributes: n <= SQS_MESSAGE_ATTRIBUTES_MAX attributes in any order. */
 void sqs_attributes_md5(const struct queue_attribute *attributes, size_t n, uint8_t out[16]);

@@ -108,54 +108,11 @@ bool sqs_attribute_make(const struct sqs_attribute *a, struct queue_attribute *o
     if (bytes_equal(type, BYTES_OF("String")) && utf8_first_forbidden(value) != value.n)
         REFUSE("Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to "
                "#xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF");
-    if (bytes_equal(type, BYTES_OF("Number")) && !sqs_number_valid(value))
+    if (bytes_equal(type, BYTES_OF("Number")) && !decimal_valid(value))
         REFUSE("Can't cast the value of message (user) attribute '%.*s' to a number.",
                SQS_SHOW(a->name));
     *out = (struct queue_attribute){a->name, a->data_type, binary, value};
     return true;
-}
-
-bool sqs_number_valid(struct bytes text)
-{
-    return decimal_valid(text);
-}
-
-static bool is_hex(const char *at, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!is_digit(at[i]) && !(at[i] >= 'a' && at[i] <= 'f') && !(at[i] >= 'A' && at[i] <= 'F'))
-            return false;
-    return true;
-}
-
-/* Root=1-5759e988-bd862e3fe1be46a994272793 */
-static bool root_valid(const char *at, size_t n)
-{
-    return n == 40 && memcmp(at, "Root=1-", 7) == 0 && is_hex(at + 7, 8) && at[15] == '-' &&
-           is_hex(at + 16, 24);
-}
-
-bool sqs_trace_valid(struct bytes header)
-{
-    const char *at = header.at, *end = at + header.n;
-    bool rooted = false;
-    if (header.n == 0 || header.n > 1024)
-        return false;
-    for (size_t i = 0; i < header.n; i++)
-        if (at[i] < ' ' || at[i] > '~')
-            return false;
-    while (at < end) {
-        const char *stop = memchr(at, ';', (size_t)(end - at));
-        if (stop == NULL)
-            stop = end;
-        while (at < stop && *at == ' ')
-            at++;
-        if (memchr(at, '=', (size_t)(stop - at)) == NULL && at != stop)
-            return false;
-        rooted = rooted || root_valid(at, (size_t)(stop - at));
-        at = stop == end ? end : stop + 1;
-    }
-    return rooted;
 }
 
 static void update_sized(struct md5_ctx *md5, struct bytes b)

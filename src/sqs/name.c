@@ -44,34 +44,29 @@ struct bytes sqs_name_of_url(struct bytes url)
     return start == url.n ? BYTES_NONE : (struct bytes){at + start, url.n - start};
 }
 
-struct bytes sqs_name_of_path(struct bytes path)
+struct bytes sqs_account_of_url(struct bytes url)
 {
     enum { ACCOUNT_DIGITS = 12 };
-    struct bytes name = sqs_name_of_url(path);
-    const char *at = path.at;
-    size_t before = path.n - name.n; /* with the slash */
+    struct bytes name = sqs_name_of_url(url);
+    const char *at = url.at;
+    size_t before = url.n - name.n; /* with the slash */
     if (name.n == 0 || before < ACCOUNT_DIGITS + 2 || at[before - ACCOUNT_DIGITS - 2] != '/')
         return BYTES_NONE;
-    for (size_t i = before - ACCOUNT_DIGITS - 1; i < before - 1; i++)
-        if (at[i] < '0' || at[i] > '9')
+    struct bytes account = {at + before - ACCOUNT_DIGITS - 1, ACCOUNT_DIGITS};
+    for (size_t i = 0; i < account.n; i++)
+        if (((const char *)account.at)[i] < '0' || ((const char *)account.at)[i] > '9')
             return BYTES_NONE;
-    return name;
+    return account;
+}
+
+struct bytes sqs_name_of_path(struct bytes path)
+{
+    return sqs_account_of_url(path).n > 0 ? sqs_name_of_url(path) : BYTES_NONE;
 }
 
 bool sqs_entry_id_valid(struct bytes id)
 {
     return id.n > 0 && id.n <= SQS_ENTRY_ID_MAX && name_chars(id);
-}
-
-bool sqs_id_valid(struct bytes id)
-{
-    if (id.n == 0 || id.n > SQS_ID_MAX)
-        return false;
-    const unsigned char *at = id.at;
-    for (size_t i = 0; i < id.n; i++)
-        if (at[i] <= ' ' || at[i] >= 0x7f)
-            return false;
-    return true;
 }
 
 /* Cuts what stands before the next `sign` off the front of `rest`. */

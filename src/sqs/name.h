@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 
-enum { SQS_NAME_MAX = 80, SQS_ENTRY_ID_MAX = 80, SQS_ID_MAX = 128 };
+enum { SQS_NAME_MAX = 80, SQS_ENTRY_ID_MAX = 80 };
 
 /* 1 to 80 of A-Z a-z 0-9 _ - ; a FIFO queue's ends in ".fifo", which counts. */
 bool sqs_name_valid(struct bytes name, bool fifo);
@@ -17,6 +17,9 @@ bool sqs_name_is_fifo(struct bytes name); /* ends in ".fifo" */
  * a bare name is taken as well. n = 0: none. */
 struct bytes sqs_name_of_url(struct bytes url);
 
+/* What stands before the name in a QueueUrl, when it is twelve digits; n = 0: no account. */
+struct bytes sqs_account_of_url(struct bytes url);
+
 /* The queue's name in a request's path, which ends in /ACCOUNT/NAME with an account of twelve
  * digits; what stands before (a proxy's prefix) does not matter. Nothing is decoded or resolved: no
  * name needs a percent sign, and "..%2F" is just a name that no queue has. n = 0: the path names no
@@ -25,8 +28,6 @@ struct bytes sqs_name_of_path(struct bytes path);
 
 /* Id of a batch entry: 1 to 80 of A-Z a-z 0-9 _ - . */
 bool sqs_entry_id_valid(struct bytes id);
-/* Message-group, deduplication and attempt ids: 1 to 128 visible ASCII characters. */
-bool sqs_id_valid(struct bytes id);
 
 struct sqs_arn {
     struct bytes partition, service, region, account, name;

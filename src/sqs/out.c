@@ -172,6 +172,18 @@ void sqs_out_bool(struct sqs_out *o, const char *name, bool value)
     json_put_bool(&o->json, value);
 }
 
+void sqs_out_number(struct sqs_out *o, const char *name, int64_t value)
+{
+    if (o->protocol == SQS_PROTOCOL_QUERY) {
+        tag_open(o, name);
+        buf_put_format(o->to, "%" PRId64, value);
+        tag_close(o, name);
+        return;
+    }
+    json_put_key(&o->json, name);
+    json_put_int64(&o->json, value);
+}
+
 void sqs_out_blob(struct sqs_out *o, const char *name, struct bytes value)
 {
     if (o->protocol == SQS_PROTOCOL_QUERY) {

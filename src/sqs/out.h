@@ -55,6 +55,7 @@ void sqs_out_fault(struct buf *to, bool senders, const char *code, struct bytes 
 
 void sqs_out_text(struct sqs_out *o, const char *name, struct bytes value);
 void sqs_out_bool(struct sqs_out *o, const char *name, bool value);
+void sqs_out_number(struct sqs_out *o, const char *name, int64_t value);
 /* In base64. */
 void sqs_out_blob(struct sqs_out *o, const char *name, struct bytes value);
 void sqs_out_md5(struct sqs_out *o, const char *name, const uint8_t md5[16]);

@@ -197,30 +197,6 @@ bool sqs_allow_check(struct bytes json, struct sqs_fault *f)
     return fine;
 }
 
-bool sqs_allow_source(const char *json, struct bytes source)
-{
-    bool allowed = true;
-    if (json == NULL)
-        return true;
-    json_t *root = load_object(bytes_of_text(json)), *arn;
-    const char *word = json_string_value(json_object_get(root, "redrivePermission"));
-    if (word != NULL && strcmp(word, "denyAll") == 0)
-        allowed = false;
-    if (word != NULL && strcmp(word, "byQueue") == 0) {
-        size_t i;
-        allowed = false;
-        json_array_foreach(json_object_get(root, "sourceQueueArns"), i, arn)
-        {
-            struct sqs_arn parts;
-            struct bytes text = {json_string_value(arn), json_string_length(arn)};
-            if (sqs_arn_parse(text, &parts) && bytes_equal(parts.name, source))
-                allowed = true;
-        }
-    }
-    json_decref(root);
-    return allowed;
-}
-
 bool sqs_policy_check(struct bytes json, struct sqs_fault *f)
 {
     if (json.n > POLICY_BYTES_MAX)

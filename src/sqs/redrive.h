@@ -36,9 +36,6 @@ void sqs_redrive_put(struct buf *out, const struct sqs_place *place, struct byte
 
 /* RedriveAllowPolicy, not empty. */
 bool sqs_allow_check(struct bytes json, struct sqs_fault *f) MUST_USE;
-/* Whether a dead-letter queue with this RedriveAllowPolicy (NULL: none) takes `source` as a source.
- * Queues are told apart by name alone: there is one account, and regions are only shown. */
-bool sqs_allow_source(const char *json, struct bytes source);
 
 /* Policy, not empty: a JSON object of at most 8,192 bytes and 20 statements. */
 bool sqs_policy_check(struct bytes json, struct sqs_fault *f) MUST_USE;

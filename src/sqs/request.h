@@ -88,6 +88,13 @@ struct sqs_request {
     struct sqs_integer max_messages;
     struct sqs_integer wait_s;
     struct bytes attempt_id;
+    struct bytes source_arn;
+    struct bytes destination_arn;
+    struct sqs_integer per_second;
+    struct bytes task_handle;
+    struct bytes label;
+    struct sqs_texts accounts;
+    struct sqs_texts actions;
     struct sqs_entry one;
     struct sqs_entries entries;
 };

@@ -8,6 +8,7 @@
 #include "base/codec.h"
 #include "base/digest.h"
 #include "base/utf8.h"
+#include "front/rules.h"
 #include "sqs/message.h"
 
 struct attributes {
@@ -108,7 +109,7 @@ static void put_user(struct sqs_out *out, const struct sqs_show_rules *rules,
 static bool is_bytes(const struct queue_received *m)
 {
     for (size_t i = 0; i < m->attributes_n; i++)
-        if (bytes_equal(m->attributes[i].name, BYTES_OF("leaselog-encoding")) &&
+        if (bytes_equal(m->attributes[i].name, BYTES_OF(FRONT_ENCODING_NAME)) &&
             bytes_equal(m->attributes[i].value, BYTES_OF("base64")))
             return utf8_first_forbidden(m->body) != m->body.n;
     return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The way in: which protocol, which action, which queue; and the waits that handlers share. */
+/* The way in: which protocol, which action, which queue. */
 #include "sqs/sqs.h"
 
 #include "base/check.h"
@@ -13,24 +13,11 @@ static sqs_step *const handlers[SQS_ACTIONS_N] = {
 #include "actions.def"
 };
 
-/* Called once, whatever became of the request: here, and only here, the topic is given back. */
-static void on_finish(void *self, bool written)
-{
-    struct sqs_call *c = self;
-    if (c->cleanup != NULL)
-        c->cleanup(c);
-    if (!written && c->leased_n > 0)
-        queue_give_back(c->topic, c->leased, c->leased_n);
-    if (c->topic != NULL)
-        queue_topic_give_back(c->topic);
-}
-
 static struct sqs_call *call_new(struct sqs *front, struct http_request *r)
 {
     struct sqs_call *c = arena_zeros(http_arena(r), sizeof *c);
+    sqs_call_init(c, r);
     c->front = front;
-    c->http = r;
-    c->arena = http_arena(r);
     c->fault.arena = c->arena;
     c->place.account = bytes_of_text(front->account != NULL ? front->account : "000000000000");
     c->place.region = sqs_region_of_authorization(http_header(r, "Authorization"));
@@ -67,7 +54,7 @@ static bool take_path(struct sqs_call *c)
                              "The action %.*s is not valid for this endpoint.",
                              SQS_SHOW(c->action->name));
     if (c->request.queue_url.at == NULL)
-        c->request.queue_url = name;
+        c->request.queue_url = http_path(c->http);
     return true;
 }
 
@@ -107,13 +94,19 @@ static bool read_query(struct sqs_call *c)
 
 /* ---- both ---- */
 
+bool sqs_account_is_ours(const struct sqs_call *c, struct bytes account)
+{
+    return !c->front->strict_accounts || account.n == 0 || bytes_equal(account, c->place.account);
+}
+
 static bool find_queue(struct sqs_call *c)
 {
     if (!c->action->needs_queue)
         return true;
     struct bytes name = sqs_name_of_url(c->request.queue_url);
     enum err e = ERR_NOT_FOUND;
-    if (sqs_name_valid(name, sqs_name_is_fifo(name)))
+    if (sqs_name_valid(name, sqs_name_is_fifo(name)) &&
+        sqs_account_is_ours(c, sqs_account_of_url(c->request.queue_url)))
         e = queue_topic_find(c->front->queue, name, &c->topic);
     if (e != ERR_OK)
         return sqs_fault_of_err(&c->fault, e);
@@ -125,80 +118,12 @@ static void handle(void *self, struct http_request *r)
 {
     struct sqs_call *c = call_new(self, r);
     c->protocol = sqs_protocol_of(r);
-    http_on_finish(r, on_finish, c);
     /* The order of these checks is AWS's: which of several faults a client sees depends on it. */
     if ((c->protocol == SQS_PROTOCOL_QUERY ? read_query(c) : read_json(c)) &&
         sqs_check_required(c->action, &c->request, &c->fault) && find_queue(c))
         handlers[c->action->id](c);
     else
         sqs_reply_fault(c);
-}
-
-/* A wake may belong to an earlier wait of the same request, so each wait asks its own flag. */
-static void on_wake(void *self, struct http_request *r)
-{
-    struct sqs_call *c = self;
-    if (!atomic_load_explicit(&c->woken, memory_order_acquire))
-        http_park(r, on_wake, c, 0, false);
-    else if (c->wait.err != ERR_OK)
-        sqs_reply_err(c, c->wait.err);
-    else
-        c->next(c);
-}
-
-/* Ends a wait that began with http_hold: a server that stops may finish the request before those
- * who are to tell it have, and they write into its arena. */
-static void wake(struct sqs_call *c)
-{
-    struct http_request *r = c->http;
-    atomic_store_explicit(&c->woken, true, memory_order_release);
-    http_wake(r);
-    http_let_go(r);
-}
-
-static void on_committed(struct queue_wait *w)
-{
-    wake(CONTAINER_OF(w, struct sqs_call, wait));
-}
-
-void sqs_call_commit(struct sqs_call *c, sqs_step *next)
-{
-    c->next = next;
-    c->wait.ready = on_committed;
-    atomic_store_explicit(&c->woken, false, memory_order_relaxed);
-    http_hold(c->http);
-    if (queue_wait_start(&c->wait)) {
-        http_park(c->http, on_wake, c, 0, false);
-        return;
-    }
-    http_let_go(c->http);
-    if (c->wait.err != ERR_OK)
-        sqs_reply_err(c, c->wait.err);
-    else
-        next(c);
-}
-
-static void on_job(struct queue_job *job)
-{
-    struct sqs_call *c = CONTAINER_OF(job, struct sqs_call, job);
-    c->work(c);
-    wake(c);
-}
-
-void sqs_call_run(struct sqs_call *c, sqs_step *work, sqs_step *next)
-{
-    c->next = next;
-    c->work = work;
-    c->job.run = on_job;
-    atomic_store_explicit(&c->woken, false, memory_order_relaxed);
-    http_hold(c->http);
-    enum err e = queue_run(c->front->queue, &c->job);
-    if (e == ERR_OK) {
-        http_park(c->http, on_wake, c, 0, false);
-        return;
-    }
-    http_let_go(c->http);
-    sqs_reply_err(c, e);
 }
 
 size_t sqs_routes(struct sqs *s, struct http_route *out)

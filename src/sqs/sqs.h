@@ -26,6 +26,7 @@ struct sqs {
     struct sqs_proxies proxies; /* whose X-Forwarded-* headers are believed */
     const char *region;         /* shown in ARNs when a request is not signed; NULL: us-east-1 */
     const char *account;        /* NULL: 000000000000 */
+    bool strict_accounts;       /* queues of another account than ours are not found */
     bool strict_cooldowns;      /* refuse what AWS refuses within 60 s of a delete or purge */
     /* The catalogue thread's; zeros at birth. Names of topics, and when it happened. */
     struct sqs_cooldown deleted;

@@ -145,8 +145,6 @@ def an_unknown_or_missing_action_is_invalid():
     refuse("InvalidAction", "The action SendMessages is not valid for this endpoint.", "SendMessages")
     refuse_bytes("InvalidAction", None, "x", b"{}", X_Amz_Target="SendMessage")
     refuse_bytes("InvalidAction", None, "x", b"{}", X_Amz_Target=None)
-    refuse("AWS.SimpleQueueService.UnsupportedOperation", "The action AddPermission is not supported by this "
-           "release.", "AddPermission", QueueUrl="q", Label="l")
 
 
 @test

@@ -6,12 +6,15 @@ INTEGRATION_TESTS = \
 	tests/integration/test_fsck.sh \
 	tests/integration/test_serve.sh \
 	tests/integration/test_poll.sh \
+	tests/integration/test_cases.sh \
+	tests/integration/test_full.sh \
 	tests/integration/test_proxy.sh \
 	tests/integration/test_cli.sh \
 	tests/integration/test_cli_work.sh \
 	tests/integration/test_rest.sh \
 	tests/integration/wire_json.sh \
 	tests/integration/wire_query.sh \
+	tests/integration/wire_actions.sh \
 	tests/integration/bad_input.sh \
 	tests/integration/bad_query.sh \
 	tests/integration/test_attack.sh \
@@ -20,6 +23,7 @@ INTEGRATION_TESTS = \
 dist_check_SCRIPTS += $(INTEGRATION_TESTS)
 EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) \
 	tests/crash/test_cycles.py \
+	tests/crash/test_fronts.py \
 	tests/fuzz/bent_rest.py \
 	tests/lib/cli.py \
 	tests/lib/leaselog.py \

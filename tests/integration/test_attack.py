@@ -199,6 +199,25 @@ def more_connections_than_descriptors_do_not_cost_the_data_directory():
 
 
 @test
+def with_64_descriptors_every_request_is_served_and_topics_are_made():
+    with Server(prefix=("prlimit", "--nofile=64")) as s:
+        c = s.client()
+        for i in range(60):
+            c.call("CreateQueue", QueueName=f"q-{i}")
+        held = [raw(s.port, b"P") for _ in range(100)]
+        for i in range(60):
+            c.call("SendMessage", QueueUrl=f"q-{i}", MessageBody="x")
+            c.call("SetQueueAttributes", QueueUrl=f"q-{i}", Attributes={"VisibilityTimeout": "7"})
+            assert len(c.get(f"/v1/topics/q-{i}/messages")["messages"]) == 1
+        c.call("CreateQueue", QueueName="new")
+        for k in held:
+            k.sendall(b"OST")
+            k.close()
+        c.call("DeleteQueue", QueueUrl="new")
+        assert s.stop() == 0
+
+
+@test
 def clients_that_never_read_keep_nobody_waiting_and_do_not_hold_up_the_end():
     with Server("--stop-timeout", "1") as s:
         c = s.client()

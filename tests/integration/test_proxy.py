@@ -118,6 +118,7 @@ def a_receiver_that_goes_between_lease_and_answer_costs_nobody_a_message():
             sender.raw("GET", "/livez")  # so that its connection is accepted
             s.process.send_signal(signal.SIGSTOP)
             try:
+                wait_until(lambda: thread_states(s.process.pid) == {"T"}, "every thread of the server is held")
                 sent = in_thread(lambda: sender.call("SendMessage", QueueUrl=queue, MessageBody="precious"))
                 wait_until(lambda: waiting_bytes(s.port, sender) > 0, "the send is in the server's socket")
                 before = proxy_connections(s.port, p.process.pid)
@@ -140,6 +141,15 @@ def a_hundred_aborted_polls_in_a_row_cost_nobody_a_message():
         wait_until(lambda: polls(c) == 0, "no aborted poll waits any more")
         p.client.call("SendMessage", QueueUrl="q", MessageBody="precious")
         assert p.receive() == ["precious"]
+
+
+def thread_states(pid):
+    """The letters of proc(5): T is stopped."""
+    states = set()
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/stat") as f:
+            states.add(f.read().rpartition(")")[2].split()[0])
+    return states
 
 
 def sockets():

@@ -9,7 +9,6 @@ import os
 import re
 import socket
 import struct
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
@@ -345,6 +344,24 @@ def a_lease_is_extended_released_and_finished():
 
 
 @test
+def a_receipt_of_a_deleted_topic_finishes_nothing_in_its_namesake():
+    with Rested() as s:
+        c = s.c
+        c.topic()
+        c.send("old")
+        old = c.receive(visibility="1h")[0]
+        c.delete("/v1/topics/q")
+        c.topic()
+        c.send("new")
+        c.receive(visibility="1h")
+        problem(c.delete(old["lease_url"]), 410, "lease_expired")
+        problem(c.patch(old["lease_url"], {"visibility": 0}), 410, "lease_expired")
+        got = c.post("/v1/topics/q/groups/default/leases:batch", {"done": [old["receipt"]], "release": [old["receipt"]]}).json
+        assert (got["done"][0]["status"], got["release"][0]["status"]) == (410, 410), got
+        assert s.client().counts("q") == (0, 1, 0)
+
+
+@test
 def leases_are_changed_by_a_hundred():
     with Rested() as s:
         s.c.topic()
@@ -655,19 +672,6 @@ def the_description_and_the_problem_pages_are_served():
         about = s.c.get("/v1").json
         for link in about["links"].values():
             assert s.c.get(link).status == 200
-
-
-@test
-def the_examples_of_the_read_me_work_as_they_stand():
-    with open(os.path.join(os.path.dirname(__file__), "..", "..", "README.md"), encoding="utf-8") as f:
-        lines = [line.strip() for line in f if line.startswith("    curl ") and ("/v1/topics" in line or "head.txt" in line)]
-    assert len(lines) == 4, lines
-    with Rested() as s:
-        got = [subprocess.run(["sh", "-c", line.replace("localhost:9324", f"127.0.0.1:{s.port}")], cwd=s.folder, capture_output=True, timeout=30)
-               for line in lines]
-        assert all(x.returncode == 0 for x in got), got
-        assert got[2].stdout == b"hello" and got[3].stdout == b"", got
-        assert s.c.get("/v1/topics/jobs").json["stats"] == {"visible": 0, "in_flight": 0, "delayed": 0, "moving": 0}
 
 
 @test

@@ -138,6 +138,13 @@ def mistakes_on_the_command_line_exit_with_2_and_in_the_file_with_78():
 
 
 @test
+def too_few_descriptors_are_told_with_78_before_anything_is_written():
+    with Server() as s:
+        code, text = refused_start("--listen", "127.0.0.1:0", "--data-dir", s.folder + "/other", prefix=("prlimit", "--nofile=63"))
+        assert code == 78 and "ulimit -n" in text and not os.path.exists(s.folder + "/other"), (code, text)
+
+
+@test
 def a_second_start_keeps_everything_after_a_clean_stop():
     with Server() as s:
         c = s.client()
@@ -192,6 +199,44 @@ def a_known_state_is_shown_exactly():
         assert [x["holder"] for x in leases] == ["127.0.0.1"] * 2, leases
         part = c.get("/v1/topics/q/partitions")["partitions"][0]
         assert part["next_number"] == 6 and part["state"] == "ok", part
+
+
+@test
+def a_server_without_stdin_stdout_and_stderr_prints_into_none_of_its_files():
+    with Server() as s, socket.socket() as free:
+        assert s.stop() == 0
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        free.bind(("127.0.0.1", 0))
+        s.port = free.getsockname()[1]
+        free.close()
+        s.process = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", BINARY, "serve", "--listen",
+                                      f"127.0.0.1:{s.port}", "--data-dir", s.data], stdout=subprocess.PIPE)
+
+        def ready():
+            try:
+                return s.client().get("/readyz")["status"] == "ready"
+            except OSError:
+                assert s.process.poll() is None, "it ended"
+                return False
+
+        wait_until(ready, "it serves")
+        files = [os.readlink(f"/proc/{s.process.pid}/fd/{n}") for n in range(3)]
+        assert files == ["/dev/null"] * 3, files
+        c = s.client()
+        c.call("CreateQueue", QueueName="q")
+        c.call("SendMessage", QueueUrl="q", MessageBody="kept")
+        c.close()
+        s.kill()  # so that the next start reads the journal
+        s.start()
+        assert s.client().counts("q") == (1, 0, 0)
+
+
+@test
+def a_help_that_cannot_be_written_is_told():
+    with open("/dev/full", "w") as full:
+        for words in (["serve", "--help"], ["help"], ["help", "--man"], ["version"], ["completion", "bash"], ["send", "--help"]):
+            got = subprocess.run([BINARY, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            assert got.returncode == 1 and "stdout" in got.stderr, (words, got)
 
 
 run_tests(globals())

@@ -74,11 +74,18 @@ static void fifo_tenant(struct fifo_walk *k, uint64_t first)
 }
 
 void model_fifo_receive(const struct model *m, int group, uint64_t end, size_t max,
-                        uint64_t bytes_max, uint32_t receives_max, struct model_fifo *out)
+                        uint64_t bytes_max, uint32_t receives_max, const int *first, size_t first_n,
+                        struct model_fifo *out)
 {
     bool asked[64] = {false};
     out->picks_n = out->moves_n = 0;
     struct fifo_walk k = {m, group, end, max, bytes_max, receives_max, false, out};
+    for (size_t i = 0; i < first_n; i++)
+        for (uint64_t n = 0; n < end && !asked[first[i]]; n++)
+            if (m->messages[n].tenant == first[i] && !m->messages[n].fate[group].finished) {
+                asked[first[i]] = true;
+                fifo_tenant(&k, n);
+            }
     for (uint64_t n = 0; n < end; n++) {
         int tenant = m->messages[n].tenant;
         if (asked[tenant] || m->messages[n].fate[group].finished)

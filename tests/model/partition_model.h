@@ -71,7 +71,8 @@ struct model_fifo {
     uint64_t picks[10], moves[100];
 };
 void model_fifo_receive(const struct model *m, int group, uint64_t end, size_t max,
-                        uint64_t bytes_max, uint32_t receives_max, struct model_fifo *out);
+                        uint64_t bytes_max, uint32_t receives_max, const int *first, size_t first_n,
+                        struct model_fifo *out);
 
 void model_receive(struct model *m, int group, uint64_t number, uint64_t epoch, uint64_t counter,
                    int64_t until_ms, int64_t wall_ms);

@@ -141,6 +141,13 @@ void copy_lease(struct copy *c, int64_t until_ms, uint32_t op, bool answer_binds
     c->answer_binds = answer_binds;
 }
 
+void copy_may_end(struct copy *c, int64_t now_ms)
+{
+    c->low_ms = now_ms;
+    if (now_ms < c->low_all_ms)
+        c->low_all_ms = now_ms;
+}
+
 bool copy_may_move(const struct beliefs *b, const struct copy *c)
 {
     const struct policy *p = &b->topics[c->topic].policy;

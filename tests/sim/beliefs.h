@@ -78,6 +78,8 @@ void copy_decide(struct copy *c, uint8_t there, uint32_t op);
 /* It was seen: the log says so, whatever was unknown before. */
 void copy_see(struct copy *c, uint8_t there);
 void copy_lease(struct copy *c, int64_t until_ms, uint32_t op, bool answer_binds);
+/* Its lease may have ended. */
+void copy_may_end(struct copy *c, int64_t now_ms);
 
 /* It is stored, unfinished and unexpired, and on no way to another topic. */
 bool copy_is_sure(const struct beliefs *b, const struct copy *c);

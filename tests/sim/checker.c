@@ -279,7 +279,7 @@ static void on_give(struct checker *c, const struct event *e)
     if (is_known && is_current(copy, e))
         copy_lease(copy, e->now_ms, e->op, false);
     else if (copy->low_ms > e->now_ms)
-        copy->low_ms = copy->low_all_ms = e->now_ms;
+        copy_may_end(copy, e->now_ms);
 }
 
 /* ---- whole topics ---- */

@@ -105,7 +105,8 @@ static void bring(struct world *o, uint64_t need)
 
 size_t world_receive(struct world *o, size_t max, int64_t visibility_ms)
 {
-    struct partition_receive request = {WORLD_GID, max, visibility_ms, BYTES_OF("me"), 1048576};
+    struct partition_receive request = {WORLD_GID,      max,     visibility_ms,
+                                        BYTES_OF("me"), 1048576, true};
     uint64_t need;
     enum err e;
     while ((e = partition_plan_receive(o->p, &o->view, o->w, &request, &o->grant, &need)) ==

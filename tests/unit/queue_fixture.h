@@ -78,6 +78,7 @@ TCase *tcase_topics(void);
 TCase *tcase_restart(void);
 TCase *tcase_polls(void);
 TCase *tcase_moves(void);
+TCase *tcase_redrive(void);
 TCase *tcase_fifo(void);
 TCase *tcase_window(void);
 TCase *tcase_clean(void);

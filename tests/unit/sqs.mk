@@ -5,7 +5,7 @@ EXTRA_DIST += tests/wire/md5-vectors.txt tests/wire/json-requests tests/wire/js-
 	tests/wire/json-responses tests/wire/query-requests tests/wire/query-responses
 tests_unit_test_sqs_SOURCES = tests/unit/test_sqs.c
 tests_unit_test_sqs_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_sqs_LDADD = libtestlib.a libsqs.a libcatalog.a libbase.a $(CHECK_LIBS) \
+tests_unit_test_sqs_LDADD = libtestlib.a libsqs.a libfront.a libcatalog.a libbase.a $(CHECK_LIBS) \
 	$(SQLITE_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS)
 
 tests_unit_test_sqs_message_SOURCES = tests/unit/test_sqs_message.c

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -396,6 +397,7 @@ static void fail_each_call(int with)
         fired = calls_left == 0;
         calls_left = 0;
         ck_assert_msg(fired == (e != ERR_OK), "call %d: err %d", i, e);
+        ck_assert_int_eq(catalog_failed(c), e == ERR_IO);
         if (e == ERR_IO)
             ck_assert_int_eq(catalog_txn(c, NULL, 0, ops, 2, NULL), ERR_FAILED);
         reopen();
@@ -418,6 +420,30 @@ END_TEST
 START_TEST(a_full_disk_leaves_all_or_nothing)
 {
     fail_each_call(ENOSPC);
+}
+END_TEST
+
+START_TEST(too_few_descriptors_refuse_a_change_and_nothing_more)
+{
+    struct rlimit before, none;
+    struct catalog_kv kv;
+    struct catalog_op op = {.key = "a", .value = BYTES_OF("2")};
+    put_free("a", "1");
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 3; /* those that are open stay open */
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    enum err changed = catalog_txn(c, NULL, 0, &op, 1, NULL);
+    enum err read = catalog_get(c, "a", &kv);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(changed, ERR_BUSY);
+    if (read == ERR_OK)
+        catalog_kv_fini(&kv);
+    else
+        ck_assert_int_eq(read, ERR_BUSY);
+    expect("a", "1");
+    ck_assert_int_eq(catalog_txn(c, NULL, 0, &op, 1, NULL), ERR_OK);
+    expect("a", "2");
 }
 END_TEST
 
@@ -505,6 +531,7 @@ static TCase *case_file(void)
     tcase_add_test(tc, a_damaged_page_is_found_when_the_file_is_opened);
     tcase_add_test(tc, a_path_that_cannot_be_opened_is_told_apart);
     tcase_add_test(tc, a_failed_write_leaves_all_or_nothing_and_ends_changes);
+    tcase_add_test(tc, too_few_descriptors_refuse_a_change_and_nothing_more);
     tcase_add_test(tc, a_full_disk_leaves_all_or_nothing);
     return tc;
 }

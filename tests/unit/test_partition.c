@@ -105,7 +105,7 @@ START_TEST(a_receive_stops_before_too_many_bytes_but_brings_one)
 {
     for (int i = 0; i < 3; i++)
         world_send(&o);
-    struct partition_receive request = {WORLD_GID, 10, 1000, BYTES_NONE, 20};
+    struct partition_receive request = {WORLD_GID, 10, 1000, BYTES_NONE, 20, false};
     uint64_t need;
     for (uint64_t n = 0; n < 3; n++)
         partition_window_take(o.w, &o.headers[n]);
@@ -124,7 +124,7 @@ START_TEST(no_more_than_in_flight_max_are_leased)
     o.view.in_flight_max = 3;
     ck_assert_uint_eq(world_receive(&o, 2, 1000), 2);
     ck_assert_uint_eq(world_receive(&o, 2, 1000), 1);
-    struct partition_receive request = {WORLD_GID, 1, 1000, BYTES_NONE, 1};
+    struct partition_receive request = {WORLD_GID, 1, 1000, BYTES_NONE, 1, false};
     uint64_t need;
     ck_assert_int_eq(partition_plan_receive(o.p, &o.view, o.w, &request, &o.grant, &need),
                      ERR_OVER_LIMIT);
@@ -133,7 +133,7 @@ END_TEST
 
 START_TEST(an_unknown_group_is_not_found)
 {
-    struct partition_receive request = {99, 1, 1000, BYTES_NONE, 1};
+    struct partition_receive request = {99, 1, 1000, BYTES_NONE, 1, false};
     struct partition_counters c;
     struct record purge;
     uint64_t need;
@@ -473,6 +473,7 @@ Suite *suite_new(void)
     Suite *suite = suite_create("partition");
     suite_add_tcase(suite, tcase_standard());
     suite_add_tcase(suite, tcase_fifo());
+    suite_add_tcase(suite, tcase_fair());
     suite_add_tcase(suite, tcase_state());
     return suite;
 }

@@ -183,7 +183,7 @@ START_TEST(a_full_window_of_finished_messages_is_swept)
     for (; h.number < PARTITION_WINDOW_MAX; h.number++)
         ck_assert(partition_window_put(o.w, &h));
     ck_assert(!partition_window_put(o.w, &h));
-    struct partition_receive request = {WORLD_GID, 1, 1000, BYTES_NONE, 100};
+    struct partition_receive request = {WORLD_GID, 1, 1000, BYTES_NONE, 100, false};
     uint64_t need;
     ck_assert_int_eq(partition_plan_receive(o.p, &o.view, o.w, &request, &o.grant, &need), ERR_OK);
     partition_apply(o.p, &o.grant.lease);
@@ -204,6 +204,35 @@ START_TEST(a_full_window_of_finished_messages_is_swept)
 }
 END_TEST
 
+/* The order that AWS shows: g1-m1 g2-m1 g2-m2 g3-m1 g1-m2, received with visibility 0. */
+START_TEST(groups_that_were_served_go_behind_those_that_wait)
+{
+    static const char groups[] = "12231";
+    for (int i = 0; i < 5; i++)
+        world_send_group(&o, groups[i]);
+    static const uint64_t first[] = {0, 4, 1}, second[] = {3, 0, 4, 1, 2};
+    ck_assert_uint_eq(world_receive(&o, 3, 0), 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_uint_eq(world_pick(&o, i), first[i]);
+    ck_assert_uint_eq(world_receive(&o, 10, 0), 5);
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_uint_eq(world_pick(&o, i), second[i]);
+}
+END_TEST
+
+START_TEST(one_hot_group_does_not_keep_others_waiting)
+{
+    for (int i = 0; i < 100; i++)
+        world_send_group(&o, 'h');
+    uint64_t other = world_send_group(&o, 'o'), third = world_send_group(&o, 't');
+    const uint64_t want[] = {0, other, third, 0, other};
+    for (size_t i = 0; i < 5; i++) {
+        ck_assert_uint_eq(world_receive(&o, 1, 0), 1);
+        ck_assert_uint_eq(world_pick(&o, 0), want[i]);
+    }
+}
+END_TEST
+
 TCase *tcase_fifo(void)
 {
     TCase *t = tcase_create("fifo");
@@ -220,5 +249,7 @@ TCase *tcase_fifo(void)
     tcase_add_test(t, a_move_frees_its_group_for_the_next_message);
     tcase_add_test(t, a_message_whose_move_must_wait_blocks_its_group);
     tcase_add_test(t, a_full_window_of_finished_messages_is_swept);
+    tcase_add_test(t, groups_that_were_served_go_behind_those_that_wait);
+    tcase_add_test(t, one_hot_group_does_not_keep_others_waiting);
     return t;
 }

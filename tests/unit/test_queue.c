@@ -10,6 +10,7 @@ Suite *suite_new(void)
     suite_add_tcase(s, tcase_restart());
     suite_add_tcase(s, tcase_polls());
     suite_add_tcase(s, tcase_moves());
+    suite_add_tcase(s, tcase_redrive());
     suite_add_tcase(s, tcase_fifo());
     suite_add_tcase(s, tcase_window());
     suite_add_tcase(s, tcase_send());

@@ -1,6 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 /* FIFO topics. */
+#include <string.h>
+
 #include "queue_fixture.h"
+
+static struct got receive_attempt(const char *topic, size_t max, int64_t visibility_ms,
+                                  const char *attempt)
+{
+    static struct arena arena;
+    struct queue_topic *t = topic_of(topic);
+    struct got g = {0};
+    struct waiting w;
+    struct queue_receive r = {.max = max,
+                              .visibility_ms = visibility_ms,
+                              .holder = BYTES_OF("worker"),
+                              .attempt_id = bytes_of_text(attempt)};
+    arena_init(&arena, NULL, 0);
+    waiting_init(&w);
+    g.err = queue_receive(t, &r, &arena, g.at, &g.n, &w.w);
+    ck_assert_int_eq(g.err, ERR_OK);
+    waiting_finish(&w);
+    queue_topic_give_back(t);
+    for (size_t i = 0; i < g.n; i++) /* bodies of one letter */
+        g.at[i].body = (struct bytes){strchr("abcdefgh", *(const char *)g.at[i].body.at), 1};
+    arena_fini(&arena);
+    return g;
+}
 
 static void restart_if(int yes)
 {
@@ -139,6 +164,137 @@ START_TEST(a_group_stays_in_one_partition_over_restarts)
 }
 END_TEST
 
+START_TEST(the_same_attempt_brings_the_same_messages_and_begins_their_leases_anew)
+{
+    send_grouped("q.fifo", "a", "g", "1");
+    send_grouped("q.fifo", "b", "g", "2");
+    send_grouped("q.fifo", "c", "h", "3");
+    struct got g = receive_attempt("q.fifo", 2, 30000, "x");
+    ck_assert_str_eq(bodies(&g), "a b");
+    fake_clock_pass(&bench.clock, 20000);
+    struct got again = receive_attempt("q.fifo", 2, 30000, "x");
+    ck_assert_str_eq(bodies(&again), "a b");
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_str_eq(again.at[i].receipt, g.at[i].receipt);
+        ck_assert_uint_eq(again.at[i].receive_count, 1);
+        ck_assert_int_eq(again.at[i].first_received_wall_ms, g.at[i].first_received_wall_ms);
+    }
+    fake_clock_pass(&bench.clock, 20000); /* beyond the first end */
+    ck_assert_counts("q.fifo", 1, 2, 0);
+    struct got other = receive_attempt("q.fifo", 2, 30000, "y");
+    ck_assert_str_eq(bodies(&other), "c");
+    ck_assert_int_eq(delete_receipt("q.fifo", again.at[0].receipt), ERR_OK);
+}
+END_TEST
+
+/* 0: deleted, 1: changed, 2: expired, 3: given up. */
+START_TEST(an_attempt_is_a_new_one_once_one_of_its_messages_was_touched)
+{
+    send_grouped("q.fifo", "a", "g", "1");
+    send_grouped("q.fifo", "b", "g", "2");
+    struct got g = receive_attempt("q.fifo", 2, 5000, "x");
+    ck_assert_uint_eq(g.n, 2);
+    if (_i == 0)
+        ck_assert_int_eq(delete_receipt("q.fifo", g.at[1].receipt), ERR_OK);
+    if (_i == 1)
+        ck_assert_int_eq(extend_receipt("q.fifo", g.at[0].receipt, 9000), ERR_OK);
+    if (_i == 2)
+        fake_clock_pass(&bench.clock, 5000);
+    if (_i == 3) {
+        struct queue_topic *t = topic_of("q.fifo");
+        queue_give_back(t, g.at, g.n);
+        queue_topic_give_back(t);
+    }
+    struct got again = receive_attempt("q.fifo", 2, 5000, "x");
+    ck_assert_str_eq(bodies(&again), _i < 2 ? "" : "a b");
+    ck_assert(_i < 2 || again.at[0].receive_count == 2);
+}
+END_TEST
+
+START_TEST(an_attempt_is_remembered_for_five_minutes_of_one_topic_alone)
+{
+    send_grouped("q.fifo", "a", "g", "1");
+    send_grouped("r.fifo", "b", "g", "1");
+    struct got g = receive_attempt("q.fifo", 1, 3600000, "x");
+    g = receive_attempt("r.fifo", 1, 3600000, "x");
+    ck_assert_str_eq(bodies(&g), "b");
+    fake_clock_pass(&bench.clock, 299999);
+    g = receive_attempt("q.fifo", 1, 3600000, "x");
+    ck_assert_str_eq(bodies(&g), "a");
+    fake_clock_pass(&bench.clock, 1);
+    ck_assert_uint_eq(receive_attempt("q.fifo", 1, 3600000, "x").n, 0);
+}
+END_TEST
+
+START_TEST(ten_thousand_attempts_are_remembered_and_then_the_oldest_goes)
+{
+    struct attempt_message m = {0};
+    send_grouped("q.fifo", "a", "g", "1");
+    struct got g = receive_attempt("q.fifo", 1, 60000, "x");
+    struct queue_topic *t = topic_of("q.fifo");
+    for (int i = 0; i < 9999; i++)
+        attempt_note(t, (struct bytes){&i, sizeof i}, &m, 1);
+    g = receive_attempt("q.fifo", 1, 60000, "x");
+    ck_assert_uint_eq(g.n, 1);
+    attempt_note(t, BYTES_OF("one more"), &m, 1);
+    queue_topic_give_back(t);
+    ck_assert_uint_eq(receive_attempt("q.fifo", 1, 60000, "x").n, 0);
+}
+END_TEST
+
+static enum err keep_a_minute(void *arg, struct topic_config *c)
+{
+    (void)arg;
+    c->retention_ms = 60000;
+    return ERR_OK;
+}
+
+/* Visible, in flight or delayed; the age counts from the send. */
+START_TEST(expired_messages_vanish_in_any_state_and_their_group_goes_on)
+{
+    queue_topic_give_back(topic_of("q.fifo"));
+    topic_set("q.fifo", keep_a_minute, NULL);
+    fake_clock_pass(&bench.clock, 100000);
+    send_grouped("q.fifo", "held", "g", "1");
+    send_grouped("q.fifo", "behind", "g", "2");
+    ck_assert_uint_eq(receive_for("q.fifo", 1, 600000).n, 1);
+    fake_clock_pass(&bench.clock, 30000);
+    send_grouped("q.fifo", "young", "g", "3");
+    bench_pass(29999);
+    ck_assert_counts("q.fifo", 2, 1, 0);
+    bench_pass(1);
+    bench_settle();
+    ck_assert_counts("q.fifo", 1, 0, 0);
+    struct got g = receive("q.fifo", 10);
+    ck_assert_str_eq(bodies(&g), "young");
+    bench_pass(30000);
+    bench_settle();
+    ck_assert_counts("q.fifo", 0, 0, 0);
+    ck_assert_int_eq(delete_receipt("q.fifo", g.at[0].receipt), ERR_GONE);
+}
+END_TEST
+
+START_TEST(at_the_in_flight_limit_fifo_recovers_as_soon_as_a_lease_ends)
+{
+    bench_stop();
+    bench.options.in_flight_max = 2;
+    bench_start();
+    send_grouped("q.fifo", "a", "a", "1");
+    send_grouped("q.fifo", "b", "b", "2");
+    send_grouped("q.fifo", "c", "c", "3");
+    struct got g = receive_for("q.fifo", 10, 60000);
+    ck_assert_uint_eq(g.n, 2);
+    ck_assert_int_eq(receive_for("q.fifo", 1, 60000).err, ERR_OVER_LIMIT);
+    ck_assert_int_eq(delete_receipt("q.fifo", g.at[0].receipt), ERR_OK);
+    g = receive_for("q.fifo", 10, 1000);
+    ck_assert_str_eq(bodies(&g), "c");
+    ck_assert_int_eq(receive_for("q.fifo", 1, 60000).err, ERR_OVER_LIMIT);
+    fake_clock_pass(&bench.clock, 1000);
+    g = receive_for("q.fifo", 10, 1000);
+    ck_assert_str_eq(bodies(&g), "c");
+}
+END_TEST
+
 TCase *tcase_fifo(void)
 {
     TCase *t = tcase_create("fifo");
@@ -150,5 +306,11 @@ TCase *tcase_fifo(void)
     tcase_add_test(t, a_duplicate_waits_for_the_commit_of_the_first);
     tcase_add_test(t, a_purge_forgets_the_duplicates);
     tcase_add_test(t, a_group_stays_in_one_partition_over_restarts);
+    tcase_add_test(t, the_same_attempt_brings_the_same_messages_and_begins_their_leases_anew);
+    tcase_add_loop_test(t, an_attempt_is_a_new_one_once_one_of_its_messages_was_touched, 0, 4);
+    tcase_add_test(t, an_attempt_is_remembered_for_five_minutes_of_one_topic_alone);
+    tcase_add_test(t, ten_thousand_attempts_are_remembered_and_then_the_oldest_goes);
+    tcase_add_test(t, expired_messages_vanish_in_any_state_and_their_group_goes_on);
+    tcase_add_test(t, at_the_in_flight_limit_fifo_recovers_as_soon_as_a_lease_ends);
     return t;
 }

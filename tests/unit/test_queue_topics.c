@@ -285,6 +285,64 @@ START_TEST(a_ready_topic_without_its_directory_stays_closed_and_others_serve)
 }
 END_TEST
 
+static void sink_to_dead(struct topic_config *c)
+{
+    c->receives_max = 3;
+    c->retention_ms = 120000;
+    snprintf(c->dead_letter, sizeof c->dead_letter, c->fifo ? "dead.fifo" : "dead");
+}
+
+static enum err set_retention(void *arg, struct topic_config *c)
+{
+    c->retention_ms = *(int64_t *)arg;
+    return ERR_OK;
+}
+
+static enum err set_longer_visibility(void *arg, struct topic_config *c)
+{
+    c->visibility_ms = *(int64_t *)arg;
+    return ERR_OK;
+}
+
+static unsigned warnings_of(const char *name)
+{
+    struct queue_topic *t = topic_of(name);
+    unsigned warnings = queue_topic_warnings(t);
+    queue_topic_give_back(t);
+    return warnings;
+}
+
+START_TEST(a_dead_letter_topic_that_keeps_no_longer_than_its_source_is_warned_of)
+{
+    int64_t retention_ms = 120000;
+    queue_topic_give_back(topic_of("dead"));
+    queue_topic_give_back(topic_with("q", sink_to_dead));
+    ck_assert_uint_eq(warnings_of("q"), 0);
+    topic_set("dead", set_retention, &retention_ms);
+    ck_assert_uint_eq(warnings_of("q"), QUEUE_WARNING_DEAD_LETTER_RETENTION);
+    retention_ms++;
+    topic_set("dead", set_retention, &retention_ms);
+    ck_assert_uint_eq(warnings_of("q"), 0);
+    ck_assert_uint_eq(warnings_of("dead"), 0);
+}
+END_TEST
+
+START_TEST(fifo_tries_that_outlast_the_deduplication_window_are_warned_of)
+{
+    int64_t visibility_ms = 100000;
+    queue_topic_give_back(topic_of("dead.fifo"));
+    queue_topic_give_back(topic_with("q.fifo", sink_to_dead));
+    topic_set("q.fifo", set_longer_visibility, &visibility_ms);
+    ck_assert_uint_eq(warnings_of("q.fifo"), 0); /* three times 100 s are just the five minutes */
+    visibility_ms++;
+    topic_set("q.fifo", set_longer_visibility, &visibility_ms);
+    ck_assert_uint_eq(warnings_of("q.fifo"), QUEUE_WARNING_DEDUPLICATION_WINDOW);
+    queue_topic_give_back(topic_with("q", sink_to_dead));
+    topic_set("q", set_longer_visibility, &visibility_ms);
+    ck_assert_uint_eq(warnings_of("q"), 0);
+}
+END_TEST
+
 TCase *tcase_topics(void)
 {
     TCase *t = tcase_create("topics");
@@ -302,5 +360,7 @@ TCase *tcase_topics(void)
     tcase_add_test(t, who_waits_on_a_topic_that_goes_is_told_when_the_disk_fails_outside_a_round);
     tcase_add_test(t, topics_are_listed_in_order_from_a_name_on);
     tcase_add_test(t, a_ready_topic_without_its_directory_stays_closed_and_others_serve);
+    tcase_add_test(t, a_dead_letter_topic_that_keeps_no_longer_than_its_source_is_warned_of);
+    tcase_add_test(t, fifo_tries_that_outlast_the_deduplication_window_are_warned_of);
     return t;
 }

@@ -289,19 +289,6 @@ START_TEST(accept_asks_for_a_raw_answer_by_naming_bytes_and_not_json)
 }
 END_TEST
 
-START_TEST(a_trace_header_is_kept_only_when_it_is_x_rays)
-{
-    ck_assert(rest_trace_valid(BYTES_OF("Root=1-5759e988-bd862e3fe1be46a994272793")));
-    ck_assert(
-        rest_trace_valid(BYTES_OF("Self=1; Root=1-5759E988-bd862e3fe1be46a994272793;Sampled=1")));
-    ck_assert(!rest_trace_valid(BYTES_OF("")));
-    ck_assert(
-        !rest_trace_valid(BYTES_OF("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")));
-    ck_assert(!rest_trace_valid(BYTES_OF("Root=1-5759e988-bd862e3fe1be46a99427279")));
-    ck_assert(!rest_trace_valid(BYTES_OF("Root=1-5759e988-bd862e3fe1be46a994272793\x01")));
-}
-END_TEST
-
 /* ---- bodies ---- */
 
 START_TEST(a_place_is_shown_as_a_json_pointer)
@@ -462,7 +449,6 @@ Suite *suite_new(void)
     tcase_add_test(t, every_operation_has_its_own_parameters);
     tcase_add_test(t, a_condition_names_versions_in_a_list);
     tcase_add_test(t, accept_asks_for_a_raw_answer_by_naming_bytes_and_not_json);
-    tcase_add_test(t, a_trace_header_is_kept_only_when_it_is_x_rays);
     tcase_add_test(t, a_place_is_shown_as_a_json_pointer);
     tcase_add_test(t, a_fault_can_show_any_bytes);
     tcase_add_test(t, attributes_are_shown_as_they_are_read);
