@@ -47,7 +47,7 @@ static void read_store(const struct disk *d, struct offline_store *s, bool *bad)
 
 static void print(struct dump *d, size_t enough)
 {
-    if (d->out.n < enough)
+    if (d->out.n == 0 || d->out.n < enough)
         return;
     fwrite(d->out.at, 1, d->out.n, stdout);
     buf_clear(&d->out);

@@ -105,6 +105,7 @@ void findings_back(struct findings *f, struct findings_place place)
 
 void findings_flush(struct findings *f)
 {
-    fwrite(f->lines.at, 1, f->lines.n, stdout);
+    if (f->lines.n > 0)
+        fwrite(f->lines.at, 1, f->lines.n, stdout);
     buf_clear(&f->lines);
 }

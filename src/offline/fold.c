@@ -245,6 +245,6 @@ void offline_fold_end(struct offline_fold *f, uint64_t start_number, bool online
                        "the state's next number is %llu, and the log's is %llu",
                        (unsigned long long)partition_next_number(f->state),
                        (unsigned long long)f->number);
-    if (!online)
+    else if (!online)
         check_wanted(f, start_number);
 }

@@ -469,7 +469,7 @@ def a_cleaning_that_a_crash_cut_short_is_checked_as_it_will_be():
         code, findings, _ = fsck(data)
         assert code == 0 and [f["file"] for f in findings] == [f"{log}/{name}"], findings
         assert [r for r in dump_log(data, "bulk") if r["type"] == "GAP"]
-        end = "9" * 20
+        end = "0" + "9" * 19
         os.rename(os.path.join(data, log, name), os.path.join(data, log, "0" * 20 + "-" + end + ".clean"))
         code, findings, _ = fsck(data)
         assert code == 1 and any("reaches above the segment that the mark names" in f["what"] for f in findings), findings
@@ -502,6 +502,33 @@ def a_topic_without_a_log_and_a_log_without_a_topic_are_named():
 
 
 @test
+def a_transaction_that_a_crash_cut_short_is_left_to_the_next_start():
+    with Copy(sample()) as data:
+        path, kept = os.path.join(data, "catalog.sqlite"), os.path.join(data, "..", "kept")
+        db = sqlite3.connect(path, isolation_level=None)
+        db.execute("PRAGMA cache_size = 2")
+        db.execute("BEGIN IMMEDIATE")
+        for i in range(200):  # more than the cache holds, so that pages and the journal are written before the commit
+            db.execute("INSERT INTO kv VALUES (?, ?, 1, 1, 1, 0)", (f"x/{i}", bytes(2000)))
+        for name in ("catalog.sqlite", "catalog.sqlite-journal"):
+            shutil.copy(os.path.join(data, name), kept + name)
+        db.close()
+        for name in ("catalog.sqlite", "catalog.sqlite-journal"):
+            os.replace(kept + name, os.path.join(data, name))
+        assert os.path.getsize(path + "-journal") > 512
+        before = fingerprint(data)
+        code, findings, _ = fsck(data)
+        assert code == 0 and len(findings) == 1 and "rolls it back" in findings[0]["what"], findings
+        code, _, err = leaselog("dump", data, "jobs", "0")
+        assert code == 3 and "named by its id" in err, err
+        assert fingerprint(data) == before, "the transaction was rolled back"
+        with Server("--segment-mib", "1", data=data) as s:
+            assert s.client().counts("jobs")[0] > 0
+            assert s.stop() == 0
+        assert fsck(data)[0:2] == (0, [])
+
+
+@test
 def what_is_left_over_is_remarked_upon_and_no_fault():
     with Copy(sample()) as data:
         log = dump_tree(data)["log"][0]["name"]
@@ -512,6 +539,31 @@ def what_is_left_over_is_remarked_upon_and_no_fault():
         code, findings, _ = fsck(data)
         assert code == 0 and {f["file"] for f in findings} == set(made), findings
         assert {f["kind"] for f in findings} == {"remark"}, findings
+
+
+@test
+def no_damage_makes_fsck_or_dump_fall_over():
+    rng = random.Random(f"{SEED} any")
+    logs = [log["name"] for log in dump_tree(sample())["log"]]
+    for i in range(ROUNDS):
+        with Copy(sample()) as data:
+            harmed = []
+            for _ in range(rng.randrange(1, 4)):
+                name = rng.choice(files(data, ""))
+                path = os.path.join(data, name)
+                size = os.path.getsize(path)
+                at = rng.randrange(min(size, rng.choice((100, 5000, size))))
+                harmed.append((name, at))
+                with open(path, "r+b") as f:
+                    f.seek(at)
+                    if rng.random() < 0.3:
+                        f.truncate(at)
+                    else:
+                        f.write(rng.choice((bytes, rng.randbytes))(rng.randrange(1, 200)))
+            for words in ([["fsck", data, "--repair"], ["fsck", data], ["dump", data]]
+                          + [["dump", data, *log.split("/")[1:]] for log in logs]):
+                code, out, err = leaselog(*words)
+                assert code in (0, 1, 3) and "runtime error" not in err, (SEED, i, harmed, words, code, err[-2000:])
 
 
 # ---- repair ----
