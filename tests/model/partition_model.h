@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "partition/partition.h"
+
 enum { MODEL_GROUPS = 2, MODEL_MESSAGES = 2000, MODEL_MOVES = 2000, MODEL_DEDUPS = 2000 };
 
 /* What one group did with one message. */
@@ -73,6 +75,10 @@ struct model_fifo {
 void model_fifo_receive(const struct model *m, int group, uint64_t end, size_t max,
                         uint64_t bytes_max, uint32_t receives_max, const int *first, size_t first_n,
                         struct model_fifo *out);
+/* Whether a receive may have brought this. */
+bool model_fifo_agrees(const struct model *m, int group, uint64_t end, size_t max,
+                       uint64_t bytes_max, uint32_t receives_max,
+                       const struct partition_grant *got);
 
 void model_receive(struct model *m, int group, uint64_t number, uint64_t epoch, uint64_t counter,
                    int64_t until_ms, int64_t wall_ms);
