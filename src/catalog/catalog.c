@@ -34,12 +34,9 @@ struct catalog {
     atomic_bool failed;
 };
 
-enum err catalog_open(const char *path, struct catalog **out)
+static enum err catalog_make(const char *path, sqlite3 *db, struct catalog **out)
 {
-    sqlite3 *db;
-    enum err e = catalog_schema_open(path, &db);
-    if (e != ERR_OK)
-        return e;
+    enum err e = ERR_OK;
     struct catalog *c = mem_new(sizeof *c);
     c->path = mem_copy_text(path);
     c->db = db;
@@ -54,6 +51,20 @@ enum err catalog_open(const char *path, struct catalog **out)
     }
     *out = c;
     return ERR_OK;
+}
+
+enum err catalog_open(const char *path, struct catalog **out)
+{
+    sqlite3 *db;
+    enum err e = catalog_schema_open(path, &db);
+    return e == ERR_OK ? catalog_make(path, db, out) : e;
+}
+
+enum err catalog_open_to_read(const char *path, struct catalog **out)
+{
+    sqlite3 *db;
+    enum err e = catalog_schema_open_to_read(path, &db);
+    return e == ERR_OK ? catalog_make(path, db, out) : e;
 }
 
 void catalog_close(struct catalog *c)
@@ -208,6 +219,23 @@ enum err catalog_list(struct catalog *c, const char *prefix, struct catalog_kvs 
     else
         catalog_kvs_fini(&found);
     return e;
+}
+
+enum err catalog_integrity(struct catalog *c, void (*each)(void *self, const char *fault),
+                           void *self)
+{
+    sqlite3_stmt *stmt = NULL;
+    catalog_lock(c);
+    int rc = sqlite3_prepare_v2(c->db, "PRAGMA integrity_check", -1, &stmt, NULL);
+    while (rc == SQLITE_OK || rc == SQLITE_ROW) {
+        rc = sqlite3_step(stmt);
+        const char *fault = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+        if (fault != NULL && strcmp(fault, "ok") != 0)
+            each(self, fault);
+    }
+    sqlite3_finalize(stmt);
+    lock_give(&c->lk);
+    return catalog_sqlite_err(rc);
 }
 
 static enum err compare_locked(struct catalog *c, const struct catalog_cmp *cmp)

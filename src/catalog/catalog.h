@@ -60,6 +60,19 @@ struct catalog_op {
 enum err catalog_open(const char *path, struct catalog **out) MUST_USE;
 void catalog_close(struct catalog *c);
 
+/* Opens a catalogue that is there, to be read only: nothing is made, changed, rolled back or noted,
+ * and catalog_txn must not be called. ERR_NOT_FOUND. ERR_BUSY: a transaction is under way or was
+ * cut short by a crash, so that what the file holds shows only after the next start. ERR_CORRUPT,
+ * ERR_NEWER_FORMAT, ERR_PERMISSION, ERR_IO. */
+enum err catalog_open_to_read(const char *path, struct catalog **out) MUST_USE;
+/* SQLite's integrity_check: calls `each` with a sentence a fault, lent for the call, under the
+ * catalogue's lock. ERR_OK: it went through, with or without faults. */
+enum err catalog_integrity(struct catalog *c, void (*each)(void *self, const char *fault),
+                           void *self) MUST_USE;
+/* Whether this value may stand under this key: decodes it by the kind that the key names.
+ * ERR_CORRUPT; ERR_NEWER_FORMAT; ERR_NOT_FOUND: the key is of no kind that is known. */
+enum err catalog_value_check(const char *key, struct bytes value) MUST_USE;
+
 /* ERR_NOT_FOUND. The kv is freed with catalog_kv_fini. */
 enum err catalog_get(struct catalog *c, const char *key, struct catalog_kv *out) MUST_USE;
 /* All keys that start with prefix, in byte order. */

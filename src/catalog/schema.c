@@ -179,3 +179,44 @@ out:
         sqlite3_close(db);
     return e;
 }
+
+/* An empty file is told apart before SQLite sees it: beside one it removes a journal. */
+static enum err look_at(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return errno == ENOENT ? ERR_NOT_FOUND : errno == EACCES ? ERR_PERMISSION : ERR_IO;
+    return S_ISREG(st.st_mode) && st.st_size > 0 ? ERR_OK : ERR_CORRUPT;
+}
+
+enum err catalog_schema_open_to_read(const char *path, sqlite3 **out)
+{
+    sqlite3 *db = NULL;
+    int64_t application = 0, version = 0;
+    enum err e = look_at(path);
+    if (e != ERR_OK)
+        return e;
+    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int rc = sqlite3_open_v2(path, &db, flags, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON", NULL, NULL,
+                          NULL);
+    if (rc == SQLITE_OK)
+        rc = ask(db, "PRAGMA application_id", &application);
+    if (rc == SQLITE_OK)
+        rc = ask(db, "PRAGMA user_version", &version);
+    /* A journal that must be rolled back, which a reader may not do. */
+    bool cut_short = rc == SQLITE_READONLY_ROLLBACK || rc == SQLITE_READONLY_RECOVERY;
+    e = cut_short ? ERR_BUSY : catalog_sqlite_err(rc);
+    if (e == ERR_OK && (application != APPLICATION_ID || version < 1))
+        e = ERR_CORRUPT;
+    if (e == ERR_OK && version > VERSION)
+        e = ERR_NEWER_FORMAT;
+    if (e == ERR_OK)
+        *out = db;
+    else
+        sqlite3_close(db);
+    return e;
+}

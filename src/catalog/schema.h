@@ -12,6 +12,9 @@
 /* As catalog_open. The caller closes *out with sqlite3_close. One thread at a time may use it. */
 enum err catalog_schema_open(const char *path, sqlite3 **out) MUST_USE;
 
+/* As catalog_open_to_read. */
+enum err catalog_schema_open_to_read(const char *path, sqlite3 **out) MUST_USE;
+
 /* What an SQLite result code means to our callers; ERR_OK for SQLITE_OK, ROW and DONE. */
 enum err catalog_sqlite_err(int rc);
 

@@ -117,3 +117,15 @@ enum err catalog_secrets_get(struct catalog *c, const uint8_t fresh[32],
     /* Whoever came first decides, so what counts is what is stored. */
     return e == ERR_OK || e == ERR_CONFLICT ? secrets_read(c, out) : e;
 }
+
+enum err catalog_epoch_check(struct bytes json)
+{
+    int64_t epoch;
+    return epoch_decode(json, &epoch);
+}
+
+enum err catalog_secrets_check(struct bytes json)
+{
+    struct catalog_secrets secrets;
+    return secrets_decode(json, &secrets);
+}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/offline_commands.h"
 #include "cli/text.h"
 
 const struct cli_command_row cli_commands[CLI_COMMANDS_N] = {
@@ -138,7 +139,7 @@ static void problem_refused(struct buf *problem, int refused, const char *given)
 
 static enum cli_exit command_find(const char *word, enum cli_command *out, struct buf *problem)
 {
-    const char *words[CLI_COMMANDS_N + 1];
+    const char *words[CLI_COMMANDS_N + 1 + CLI_OFFLINE_N];
     for (int i = 0; i < CLI_COMMANDS_N; i++) {
         words[i] = cli_commands[i].word;
         if (strcmp(word, words[i]) == 0) {
@@ -146,9 +147,11 @@ static enum cli_exit command_find(const char *word, enum cli_command *out, struc
             return CLI_OK;
         }
     }
-    words[CLI_COMMANDS_N] = "serve"; /* app's, but it may be meant */
+    words[CLI_COMMANDS_N] = "serve"; /* app's, but it may be meant; so may those of offline */
+    for (int i = 0; i < CLI_OFFLINE_N; i++)
+        words[CLI_COMMANDS_N + 1 + i] = cli_offline_commands[i].word;
     buf_put_format(problem, "there is no command '%s'", word);
-    const char *near = cli_word_nearest(word, words, CLI_COMMANDS_N + 1);
+    const char *near = cli_word_nearest(word, words, CLI_COMMANDS_N + 1 + CLI_OFFLINE_N);
     if (near != NULL)
         buf_put_format(problem, "; did you mean '%s'?", near);
     return CLI_USAGE;

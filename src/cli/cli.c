@@ -12,6 +12,7 @@
 #include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/man.h"
+#include "cli/offline_commands.h"
 #include "cli/run.h"
 #include "config.h"
 
@@ -55,6 +56,11 @@ static enum cli_exit run_help(const struct cli_args *args)
         cli_help_serve(stdout);
         return CLI_OK;
     }
+    for (int i = 0; i < CLI_OFFLINE_N; i++)
+        if (strcmp(args->words[0], cli_offline_commands[i].word) == 0) {
+            cli_help_offline(stdout, i);
+            return CLI_OK;
+        }
     for (int i = 0; i < CLI_COMMANDS_N; i++)
         if (strcmp(args->words[0], cli_commands[i].word) == 0) {
             cli_help_command(stdout, (enum cli_command)i);

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "cli/args.h"
+#include "cli/offline_commands.h"
 #include "cli/serve_options.h"
 #include "cli/text.h"
 
@@ -22,6 +23,15 @@ static bool takes(enum cli_command command, size_t option)
 }
 
 /* ---- bash ---- */
+
+/* All commands but serve, each after a blank. */
+static void bash_words(FILE *to)
+{
+    for (int c = 0; c < CLI_COMMANDS_N; c++)
+        fprintf(to, " %s", cli_commands[c].word);
+    for (int c = 0; c < CLI_OFFLINE_N; c++)
+        fprintf(to, " %s", cli_offline_commands[c].word);
+}
 
 static void bash_print(FILE *to)
 {
@@ -45,12 +55,18 @@ static void bash_print(FILE *to)
                 fprintf(to, " --%s", cli_options[i].word);
         fputs("';;\n", to);
     }
+    for (int c = 0; c < CLI_OFFLINE_N; c++) {
+        fprintf(to, "        %s) words='--help", cli_offline_commands[c].word);
+        for (size_t i = 0; i < cli_offline_options_n; i++)
+            if (cli_offline_options[i].command == c)
+                fprintf(to, " --%s", cli_offline_options[i].word);
+        fputs("';;\n", to);
+    }
     fputs("        serve) words='", to);
     for (size_t i = 0; i < cli_serve_options_n; i++)
         fprintf(to, "%s--%s", i > 0 ? " " : "", cli_serve_options[i].word);
     fputs("';;\n        '') words='serve", to);
-    for (int c = 0; c < CLI_COMMANDS_N; c++)
-        fprintf(to, " %s", cli_commands[c].word);
+    bash_words(to);
     for (size_t i = 0; i < cli_options_n; i++)
         if (cli_options[i].commands == CLI_EVERY)
             fprintf(to, " --%s", cli_options[i].word);
@@ -58,8 +74,7 @@ static void bash_print(FILE *to)
           "    esac\n"
           "    [[ $command == help ]] && words=\"$words serve",
           to);
-    for (int c = 0; c < CLI_COMMANDS_N; c++)
-        fprintf(to, " %s", cli_commands[c].word);
+    bash_words(to);
     fputs("\"\n"
           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
           "}\n"
@@ -80,6 +95,17 @@ static void zsh_entry(FILE *to, const char *dashes, const char *word, const char
     buf_fini(&quoted);
 }
 
+static void zsh_offline(FILE *to)
+{
+    for (int c = 0; c < CLI_OFFLINE_N; c++) {
+        fprintf(to, "        %s)\n        entries=(\n", cli_offline_commands[c].word);
+        for (size_t i = 0; i < cli_offline_options_n; i++)
+            if (cli_offline_options[i].command == c)
+                zsh_entry(to, "--", cli_offline_options[i].word, cli_offline_options[i].help);
+        fputs("        )\n        ;;\n", to);
+    }
+}
+
 static void zsh_print(FILE *to)
 {
     fputs("#compdef leaselog\n"
@@ -91,6 +117,8 @@ static void zsh_print(FILE *to)
     zsh_entry(to, "", "serve", "run the broker");
     for (int c = 0; c < CLI_COMMANDS_N; c++)
         zsh_entry(to, "", cli_commands[c].word, cli_commands[c].summary);
+    for (int c = 0; c < CLI_OFFLINE_N; c++)
+        zsh_entry(to, "", cli_offline_commands[c].word, cli_offline_commands[c].summary);
     fputs("        )\n        _describe command entries\n        return\n    fi\n"
           "    case $words[2] in\n",
           to);
@@ -102,6 +130,7 @@ static void zsh_print(FILE *to)
                 zsh_entry(to, "--", cli_options[i].word, cli_options[i].help);
         fputs("        )\n        ;;\n", to);
     }
+    zsh_offline(to);
     fputs("        serve)\n        entries=(\n", to);
     for (size_t i = 0; i < cli_serve_options_n; i++)
         zsh_entry(to, "--", cli_serve_options[i].word, cli_serve_options[i].help);
@@ -141,6 +170,21 @@ static void fish_option(FILE *to, const char *command, const char *word, int let
     putc('\n', to);
 }
 
+static void fish_offline(FILE *to)
+{
+    for (int c = 0; c < CLI_OFFLINE_N; c++) {
+        const struct cli_offline_command *row = &cli_offline_commands[c];
+        fprintf(to, "complete -c leaselog -n __fish_use_subcommand -f -a %s -d ", row->word);
+        fish_quoted(to, row->summary);
+        putc('\n', to);
+    }
+    for (size_t i = 0; i < cli_offline_options_n; i++) {
+        const struct cli_offline_option *o = &cli_offline_options[i];
+        fish_option(to, cli_offline_commands[o->command].word, o->word, 0, o->argument != NULL,
+                    o->help);
+    }
+}
+
 static void fish_print(FILE *to)
 {
     fputs("# fish completion for leaselog\n"
@@ -159,6 +203,7 @@ static void fish_print(FILE *to)
                 fish_option(to, row->word, cli_options[i].word, cli_options[i].letter,
                             cli_options[i].argument != NULL, cli_options[i].help);
     }
+    fish_offline(to);
     for (size_t i = 0; i < cli_serve_options_n; i++)
         fish_option(to, "serve", cli_serve_options[i].word, 0,
                     cli_serve_options[i].argument != NULL, cli_serve_options[i].help);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help.h"
 
+#include "cli/offline_commands.h"
 #include "cli/serve_options.h"
 
 /* The options of every command, or those that `command` has besides. */
@@ -35,6 +36,13 @@ void cli_help_all(FILE *to)
         (void)snprintf(left, sizeof left, "%s %s", cli_commands[i].word, cli_commands[i].arguments);
         fprintf(to, "  %-34s  %s\n", left, cli_commands[i].summary);
     }
+    fputs("\nCommands that need no broker:\n", to);
+    for (int i = 0; i < CLI_OFFLINE_N; i++) {
+        const struct cli_offline_command *c = &cli_offline_commands[i];
+        char left[64];
+        (void)snprintf(left, sizeof left, "%s %s", c->word, c->arguments);
+        fprintf(to, "  %-34s  %s\n", left, c->summary);
+    }
     fputs("\nOptions of every command:\n", to);
     options_print(to, true, CLI_HELP);
     fputs("\nleaselog help COMMAND tells more; leaselog help --man prints the manual page.\n"
@@ -53,6 +61,22 @@ void cli_help_serve(FILE *to)
     for (size_t i = 0; i < cli_serve_options_n; i++) {
         const struct cli_serve_option *o = &cli_serve_options[i];
         char left[64];
+        (void)snprintf(left, sizeof left, "--%s%s%s", o->word, o->argument != NULL ? " " : "",
+                       o->argument != NULL ? o->argument : "");
+        fprintf(to, "  %-34s  %s\n", left, o->help);
+    }
+}
+
+void cli_help_offline(FILE *to, int command)
+{
+    const struct cli_offline_command *row = &cli_offline_commands[command];
+    fprintf(to, "leaselog %s: %s\n\nExamples:\n%s\nUsage: leaselog %s [OPTIONS] %s\n\nOptions:\n",
+            row->word, row->summary, row->examples, row->word, row->arguments);
+    for (size_t i = 0; i < cli_offline_options_n; i++) {
+        const struct cli_offline_option *o = &cli_offline_options[i];
+        char left[64];
+        if (o->command != command)
+            continue;
         (void)snprintf(left, sizeof left, "--%s%s%s", o->word, o->argument != NULL ? " " : "",
                        o->argument != NULL ? o->argument : "");
         fprintf(to, "  %-34s  %s\n", left, o->help);

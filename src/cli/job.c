@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/job.h"
+#include "cli/body.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -36,21 +37,24 @@ struct job {
  * may read it when it likes or not at all. -1, with errno. */
 static int body_open(const json_t *message)
 {
-    const json_t *body = json_object_get(message, "Body");
-    const char *at = json_string_value(body) ?: "";
-    size_t left = json_string_length(body);
+    struct arena arena;
+    arena_init(&arena, NULL, 0);
+    struct bytes body = cli_message_body(message, &arena);
+    const char *at = body.at;
     int fd = memfd_create("leaselog-message", MFD_CLOEXEC);
-    while (fd >= 0 && left > 0) {
+    for (size_t left = body.n; fd >= 0 && left > 0;) {
         ssize_t n = write(fd, at, left);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
             close(fd);
-            return -1;
+            fd = -1;
+            break;
         }
         at += n;
         left -= (size_t)n;
     }
+    arena_fini(&arena);
     if (fd >= 0)
         (void)lseek(fd, 0, SEEK_SET);
     return fd;

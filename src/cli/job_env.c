@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "cli/body.h"
 #include "cli/text.h"
 
 /* Linux takes no single text above 128 KiB in an environment (MAX_ARG_STRLEN), and fails the whole
@@ -125,8 +126,11 @@ void cli_job_env_init(struct cli_job_env *e, char *const *inherited, const char 
     put_text(e, "LEASELOG_GROUP_ID", json_string_value(json_object_get(system, "MessageGroupId")));
     put_text(e, "LEASELOG_DEDUP_ID",
              json_string_value(json_object_get(system, "MessageDeduplicationId")));
-    json_object_foreach(attributes, name, attribute) if (!put_attribute(e, name, attribute))
-        omitted++;
+    json_object_foreach(attributes, name, attribute)
+    {
+        if (strcmp(name, CLI_ENCODING_NAME) != 0 && !put_attribute(e, name, attribute))
+            omitted++;
+    }
     if (omitted > 0) {
         char number[16];
         (void)snprintf(number, sizeof number, "%u", omitted);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/args.h"
+#include "cli/offline_commands.h"
 #include "cli/serve_options.h"
 #include "config.h"
 
@@ -84,6 +85,37 @@ static void example_put(FILE *to, const char *examples)
         line += n + (line[n] == '\n');
     }
     fputs(".fi\n", to);
+}
+
+static void offline_put(FILE *to)
+{
+    fputs(".SH \"COMMANDS THAT NEED NO BROKER\"\n"
+          "They read the files of a data directory.\n",
+          to);
+    for (int c = 0; c < CLI_OFFLINE_N; c++) {
+        const struct cli_offline_command *row = &cli_offline_commands[c];
+        fprintf(to, ".SS \"leaselog %s ", row->word);
+        text_put(to, row->arguments);
+        fputs("\"\n", to);
+        putc(toupper((unsigned char)row->summary[0]), to);
+        text_put(to, row->summary + 1);
+        fputs(".\n", to);
+        for (size_t i = 0; i < cli_offline_options_n; i++) {
+            if (cli_offline_options[i].command != c)
+                continue;
+            tag_put(to, "--", cli_offline_options[i].word, cli_offline_options[i].argument);
+            line_put(to, cli_offline_options[i].help);
+        }
+        fputs(".PP\n", to);
+        example_put(to, row->examples);
+    }
+    fputs(".PP\n\\fBfsck\\fR exits with 0 when the directory is clean, 1 when there are faults, 2 "
+          "after wrong usage or when the directory is none of leaselog\\(aqs, 5 when a broker "
+          "serves it. A line is a \\fIfault\\fR with its file, its byte and what to do, or a "
+          "\\fIremark\\fR, which does no harm.\n"
+          "\\fBdump\\fR takes no lock: it may be used while a broker serves the directory. It "
+          "exits with 1 when not all could be read, 3 when there is no such log.\n",
+          to);
 }
 
 static void commands_put(FILE *to)
@@ -179,11 +211,13 @@ void cli_man_print(FILE *to)
           ".SH DESCRIPTION\n"
           "\\fBleaselog serve\\fR runs a broker: it keeps messages in topics on disk, and leases "
           "them to whoever receives them.\n"
-          "The other commands ask a running broker over HTTP.\n"
+          "The other commands ask a running broker over HTTP, but for \\fBfsck\\fR and "
+          "\\fBdump\\fR, which read its files.\n"
           "Data go to stdout, errors and hints to stderr.\n"
           "A TIME is whole seconds, or a number with s, m, h or d.\n",
           to);
     commands_put(to);
+    offline_put(to);
     fputs(".SH \"OPTIONS OF EVERY COMMAND\"\n", to);
     options_put(to, true, CLI_HELP);
     work_put(to);

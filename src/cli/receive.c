@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/body.h"
 #include "cli/lease.h"
 #include "cli/run.h"
 #include "cli/signals.h"
@@ -29,13 +30,16 @@ static bool messages_print(const struct cli_args *args, const json_t *messages)
     json_t *message;
     json_array_foreach(messages, i, message)
     {
-        json_t *body = json_object_get(message, "Body");
         if (args->json) {
             cli_print_json(json_incref(message));
-        } else {
-            fwrite(json_string_value(body) ?: "", 1, json_string_length(body), stdout);
-            putchar('\n');
+            continue;
         }
+        struct arena arena;
+        arena_init(&arena, NULL, 0);
+        struct bytes body = cli_message_body(message, &arena);
+        fwrite(body.at, 1, body.n, stdout);
+        putchar('\n');
+        arena_fini(&arena);
     }
     return cli_print_done();
 }

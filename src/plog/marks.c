@@ -60,7 +60,7 @@ static void take_mark(struct cursor *c, struct mark *k)
     k->start_number = cursor_u64(c);
 }
 
-static enum err decode(struct bytes whole, struct marks *out)
+enum err marks_decode(struct bytes whole, struct marks *out)
 {
     struct marks m = {0};
     enum err e = format_check(whole, 'M', 0);
@@ -89,7 +89,7 @@ enum err marks_read(const struct disk *d, struct marks *out)
     struct buf b = BUF_EMPTY;
     enum err e = file_read(d, "marks", FILE_BYTES_MAX, &b);
     if (e == ERR_OK)
-        e = decode(buf_bytes(&b), out);
+        e = marks_decode(buf_bytes(&b), out);
     buf_fini(&b);
     if (e == ERR_NOT_FOUND || e == ERR_TOO_BIG)
         e = ERR_CORRUPT;

@@ -26,6 +26,8 @@ struct marks {
 enum err marks_write(const struct disk *d, const struct marks *m) MUST_USE;
 /* ERR_CORRUPT (noted; also when there is none), ERR_NEWER_FORMAT. */
 enum err marks_read(const struct disk *d, struct marks *out) MUST_USE;
+/* The file's bytes. ERR_CORRUPT, ERR_NEWER_FORMAT; nothing is noted. */
+enum err marks_decode(struct bytes whole, struct marks *out) MUST_USE;
 void marks_fini(struct marks *m);
 
 #endif

@@ -16,9 +16,7 @@
 #define BEFORE_BROKER "\",\"broker_id\":1"
 #define BEFORE_CRC ",\"crc32c\":\""
 
-enum { UUID_BYTES = 36, STORE_BYTES_MAX = 4096 };
-
-static void uuid_new(char out[UUID_BYTES + 1])
+static void uuid_new(char out[STORE_UUID_BYTES + 1])
 {
     static const char hex[] = "0123456789abcdef";
     unsigned char raw[16];
@@ -57,16 +55,16 @@ static bool is_newer(struct bytes whole)
     return strtoul(crc + sizeof BEFORE_CRC - 1, NULL, 16) == crc32c(0, text, (size_t)(crc - text));
 }
 
-static enum err decode(struct bytes whole, char uuid[UUID_BYTES + 1])
+enum err store_decode(struct bytes whole, char uuid[STORE_UUID_BYTES + 1])
 {
     size_t at = sizeof BEFORE_UUID - 1;
     if (is_newer(whole))
         return ERR_NEWER_FORMAT;
-    if (whole.n < at + UUID_BYTES)
+    if (whole.n < at + STORE_UUID_BYTES)
         return ERR_CORRUPT;
-    char found[UUID_BYTES + 1];
-    memcpy(found, (const char *)whole.at + at, UUID_BYTES);
-    found[UUID_BYTES] = '\0';
+    char found[STORE_UUID_BYTES + 1];
+    memcpy(found, (const char *)whole.at + at, STORE_UUID_BYTES);
+    found[STORE_UUID_BYTES] = '\0';
     struct buf same = BUF_EMPTY;
     encode(&same, found);
     bool equal = bytes_equal(buf_bytes(&same), whole);
@@ -102,7 +100,7 @@ enum err store_read(struct plog *p)
     if (e == ERR_NOT_FOUND)
         return check_empty(p);
     if (e == ERR_OK)
-        e = decode(buf_bytes(&b), p->store_uuid);
+        e = store_decode(buf_bytes(&b), p->store_uuid);
     buf_fini(&b);
     if (e == ERR_TOO_BIG)
         e = ERR_CORRUPT;

@@ -6,8 +6,10 @@
 #include "queue/state.h"
 
 /* A receipt of another topic is garbage here if that topic lives; if it is gone, it may be the one
- * whose name t has now, and its receipts have no effect. */
-static enum err receipt_of(struct queue_topic *t, struct bytes text, struct receipt *out)
+ * whose name t has now, and its receipts have no effect: a success in SQS, but whoever is strict
+ * learns that nothing was finished. */
+static enum err receipt_of(struct queue_topic *t, struct bytes text, bool strict,
+                           struct receipt *out)
 {
     enum err e = receipt_read(t->q, text, out);
     if (e != ERR_OK)
@@ -16,7 +18,7 @@ static enum err receipt_of(struct queue_topic *t, struct bytes text, struct rece
         return out->partition < t->partitions_n ? ERR_OK : ERR_INVALID;
     struct queue_topic *other;
     if (topic_find_by_id(t->q, &out->topic, &other) != ERR_OK)
-        return ERR_GONE;
+        return strict ? ERR_LEASE_EXPIRED : ERR_GONE;
     queue_topic_give_back(other);
     return ERR_INVALID;
 }
@@ -31,7 +33,7 @@ enum err queue_delete(struct queue_topic *t, struct bytes text, bool strict, str
     struct receipt receipt;
     enum err e = topic_check(t);
     if (e == ERR_OK)
-        e = receipt_of(t, text, &receipt);
+        e = receipt_of(t, text, strict, &receipt);
     if (e != ERR_OK)
         return e;
     struct queue_partition *p = &t->partitions[receipt.partition];
@@ -64,7 +66,7 @@ enum err queue_extend(struct queue_topic *t, struct bytes text, int64_t visibili
     struct receipt receipt;
     enum err e = topic_check(t);
     if (e == ERR_OK)
-        e = receipt_of(t, text, &receipt);
+        e = receipt_of(t, text, strict, &receipt);
     if (e != ERR_OK)
         return e;
     struct queue_partition *p = &t->partitions[receipt.partition];
@@ -94,7 +96,7 @@ void queue_give_back(struct queue_topic *t, const struct queue_received *receive
     bool any = false;
     for (size_t i = 0; i < n && topic_check(t) == ERR_OK; i++) {
         struct receipt receipt;
-        if (receipt_of(t, bytes_of_text(received[i].receipt), &receipt) != ERR_OK)
+        if (receipt_of(t, bytes_of_text(received[i].receipt), true, &receipt) != ERR_OK)
             continue;
         struct queue_partition *p = &t->partitions[receipt.partition];
         struct record extend;

@@ -12,6 +12,7 @@ enum {
     FOLD_READ_AHEAD_BYTES = 1 << 20,
     FOLD_RECORDS_AT_A_TIME = 2000, /* between two looks at the alarms */
     SNAPSHOT_LOG_RATIO = 8,
+    STOP_LOG_SHARE = 4096, /* by default 16 KiB */
     RECORD_HEAD_BYTES = 4, /* what a record takes beside its payload, roughly */
 };
 
@@ -154,9 +155,13 @@ void snapshot_if_due(struct queue_partition *p)
         make(p);
 }
 
+/* A few records are replayed faster than a snapshot is synced, and a stop of thousands of
+ * partitions must end before its supervisor loses patience. What is skipped counts on over the
+ * next start, so a log gets its snapshot once there is something in it. */
 void snapshot_at_stop(struct queue_partition *p)
 {
-    if (p->closed || p->log_bytes == 0 || plog_failed(p->q->plog))
+    if (p->closed || p->log_bytes <= p->q->snapshot_log_bytes / STOP_LOG_SHARE ||
+        plog_failed(p->q->plog))
         return;
     uint64_t offset = plog_durable(p->log);
     CHECK(offset == plog_end(p->log));

@@ -3,6 +3,7 @@
 INTEGRATION_TESTS = \
 	tests/crash/test_crash.sh \
 	tests/integration/test_damage.sh \
+	tests/integration/test_fsck.sh \
 	tests/integration/test_serve.sh \
 	tests/integration/test_poll.sh \
 	tests/integration/test_cases.sh \
@@ -22,6 +23,7 @@ INTEGRATION_TESTS = \
 dist_check_SCRIPTS += $(INTEGRATION_TESTS)
 EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) \
 	tests/crash/test_cycles.py \
+	tests/crash/test_fronts.py \
 	tests/fuzz/bent_rest.py \
 	tests/lib/cli.py \
 	tests/lib/leaselog.py \

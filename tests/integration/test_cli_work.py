@@ -3,11 +3,12 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from cli import Folder, Running, cli, sqs_only
-from leaselog import Server, run_tests, test, wait_until
+from cli import Folder, Running, cli, environment, sqs_only
+from leaselog import BINARY, Server, run_tests, test, wait_until
 
 # Waits for the file "go", which a test makes when it has seen enough.
 UNTIL_GO = 'while ! test -e "$0/go"; do sleep 0.02; done'
@@ -214,6 +215,22 @@ def a_body_of_a_mebibyte_goes_through_cat():
         with open(f.at("out")) as out:
             assert out.read() == body
         assert c.counts("jobs") == (0, 0, 0)
+
+
+@test
+def bytes_that_are_no_text_come_out_as_they_were_sent():
+    body = b"\xff\x00\x01 binary"
+    with Server() as s, Folder() as f:
+        c = topic(s)
+        for _ in range(2):
+            assert c.raw("POST", "/v1/topics/jobs/messages", body)[0] == 201
+        code, _, err = cli(s, "work", "jobs", "--max", "1", "--", "sh", "-c", 'cat >"$0/out"; env >"$0/env"', f.path)
+        assert code == 0, err
+        with open(f.at("out"), "rb") as out, open(f.at("env")) as env:
+            assert out.read() == body
+            assert "encoding" not in env.read()
+        got = subprocess.run([BINARY, "receive", "jobs", "--delete"], capture_output=True, env=environment(s), timeout=60)
+        assert got.stdout == body + b"\n", got
 
 
 @test

@@ -344,6 +344,24 @@ def a_lease_is_extended_released_and_finished():
 
 
 @test
+def a_receipt_of_a_deleted_topic_finishes_nothing_in_its_namesake():
+    with Rested() as s:
+        c = s.c
+        c.topic()
+        c.send("old")
+        old = c.receive(visibility="1h")[0]
+        c.delete("/v1/topics/q")
+        c.topic()
+        c.send("new")
+        c.receive(visibility="1h")
+        problem(c.delete(old["lease_url"]), 410, "lease_expired")
+        problem(c.patch(old["lease_url"], {"visibility": 0}), 410, "lease_expired")
+        got = c.post("/v1/topics/q/groups/default/leases:batch", {"done": [old["receipt"]], "release": [old["receipt"]]}).json
+        assert (got["done"][0]["status"], got["release"][0]["status"]) == (410, 410), got
+        assert s.client().counts("q") == (0, 1, 0)
+
+
+@test
 def leases_are_changed_by_a_hundred():
     with Rested() as s:
         s.c.topic()

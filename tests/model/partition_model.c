@@ -140,6 +140,7 @@ int64_t model_duplicate_of(const struct model *m, int id)
     return -1;
 }
 
+/* The tenants of whom a grant has moves but no picks; writes at most PARTITION_MOVES_MAX. */
 static size_t tenants_of_moves(const struct model *m, const struct partition_grant *got, int *out)
 {
     size_t n = 0;

@@ -229,9 +229,36 @@ START_TEST(a_snapshot_folded_in_the_background_equals_the_live_state)
 }
 END_TEST
 
+static uint64_t newest_snapshot(void)
+{
+    struct queue_topic *t = topic_of("q");
+    uint64_t offset = plog_snapshot_newest(t->partitions[0].log);
+    queue_topic_give_back(t);
+    return offset;
+}
+
+START_TEST(a_stop_writes_a_snapshot_only_where_there_is_something_to_replay)
+{
+    static const char body[] = "forty bytes are enough, as many as these";
+    send_text("q", body);
+    restart(1);
+    ck_assert_uint_eq(newest_snapshot(), 0);
+    for (int stops = 0; newest_snapshot() == 0; stops++) {
+        ck_assert_int_lt(stops, 20); /* what was skipped counts on */
+        for (int i = 0; i < 40; i++)
+            send_text("q", body);
+        restart(1);
+    }
+    ck_assert_uint_gt(newest_snapshot(), 80);
+}
+END_TEST
+
 START_TEST(every_way_to_stop_leads_back_to_the_same_state)
 {
     struct rng rng = {.state = test_seed()};
+    bench_stop();
+    bench.options.snapshot_log_bytes = 1 << 20; /* so that a clean stop writes one soon */
+    bench_start();
     for (int round = 0; round < 6; round++) {
         random_traffic(&rng, "q", 40);
         queue_commit_all(bench.q);
@@ -338,6 +365,7 @@ START_TEST(a_segment_stays_until_what_finished_its_messages_is_durable)
     filler[sizeof filler - 1] = 0;
     bench_stop();
     bench.options.segment_bytes = 4096;
+    bench.options.snapshot_log_bytes = 1 << 20; /* so that a clean stop writes one soon */
     bench_start();
     send_text("q", "oldest");
     for (int i = 0; i < 40; i++)
@@ -385,6 +413,7 @@ TCase *tcase_restart(void)
     tcase_add_test(t, an_idle_start_writes_nothing);
     tcase_add_test(t, the_first_batch_of_a_life_opens_with_its_epoch);
     tcase_add_test(t, a_snapshot_folded_in_the_background_equals_the_live_state);
+    tcase_add_test(t, a_stop_writes_a_snapshot_only_where_there_is_something_to_replay);
     tcase_add_test(t, every_way_to_stop_leads_back_to_the_same_state);
     tcase_add_test(t, snapshots_are_written_while_serving);
     tcase_add_test(t, a_flood_does_not_eat_the_reserve_before_the_housekeeper_looks);
