@@ -517,7 +517,7 @@ def a_hundred_aborted_receives_in_a_row_lose_nothing():
 @test
 def a_known_state_is_shown_exactly_by_every_view():
     with Rested() as s:
-        s.c.topic("dead")
+        s.c.topic("dead", retention_seconds=1209600)
         s.c.topic("q", redrive={"topic": "dead", "receives_max": 1})
         s.c.send(b"poison")
         s.c.receive(visibility=0)

@@ -140,7 +140,8 @@ int64_t model_duplicate_of(const struct model *m, int id)
     return -1;
 }
 
-size_t model_tenants_of_moves(const struct model *m, const struct partition_grant *got, int *out)
+/* The tenants of whom a grant has moves but no picks; writes at most PARTITION_MOVES_MAX. */
+static size_t tenants_of_moves(const struct model *m, const struct partition_grant *got, int *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < got->moves_n; i++) {
@@ -152,4 +153,40 @@ size_t model_tenants_of_moves(const struct model *m, const struct partition_gran
             out[n++] = tenant;
     }
     return n;
+}
+
+/* In which order message groups were asked is the planner's affair; what they give is not. The
+ * model asks them in the order of the picks, and those of which only moves came before these or
+ * behind. */
+static bool fifo_gives(const struct model *m, int group, uint64_t end, size_t max,
+                       uint64_t bytes_max, uint32_t receives_max, const struct partition_grant *got,
+                       bool before)
+{
+    static struct model_fifo want;
+    static int first[PARTITION_MOVES_MAX + PARTITION_RECEIVE_MAX];
+    size_t n = before ? tenants_of_moves(m, got, first) : 0;
+    for (size_t i = 0; i < got->picks_n; i++)
+        first[n++] = m->messages[got->picks[i].number].tenant;
+    n += before ? 0 : tenants_of_moves(m, got, first + n);
+    model_fifo_receive(m, group, end, max, bytes_max, receives_max, first, n, &want);
+    /* The message that was too large for the rest may be of a group that gave nothing. */
+    bool exact = bytes_max > 100000, fine = got->picks_n > 0 || want.picks_n == 0;
+    fine = fine && got->picks_n <= want.picks_n && got->moves_n <= want.moves_n;
+    fine = fine && (!exact || (got->picks_n == want.picks_n && got->moves_n == want.moves_n));
+    for (size_t i = 0; i < got->picks_n && fine; i++)
+        fine = got->picks[i].number == want.picks[i];
+    for (size_t i = 0; i < got->moves_n && fine && want.moves_n < PARTITION_MOVES_MAX; i++) {
+        bool found = false;
+        for (size_t k = 0; k < want.moves_n; k++)
+            found = found || want.moves[k] == got->moves[i].move.number;
+        fine = found;
+    }
+    return fine;
+}
+
+bool model_fifo_agrees(const struct model *m, int group, uint64_t end, size_t max,
+                       uint64_t bytes_max, uint32_t receives_max, const struct partition_grant *got)
+{
+    return fifo_gives(m, group, end, max, bytes_max, receives_max, got, true) ||
+           fifo_gives(m, group, end, max, bytes_max, receives_max, got, false);
 }

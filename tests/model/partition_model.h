@@ -75,9 +75,10 @@ struct model_fifo {
 void model_fifo_receive(const struct model *m, int group, uint64_t end, size_t max,
                         uint64_t bytes_max, uint32_t receives_max, const int *first, size_t first_n,
                         struct model_fifo *out);
-
-/* The tenants of whom a grant has moves but no picks; writes at most PARTITION_MOVES_MAX. */
-size_t model_tenants_of_moves(const struct model *m, const struct partition_grant *got, int *out);
+/* Whether a receive may have brought this. */
+bool model_fifo_agrees(const struct model *m, int group, uint64_t end, size_t max,
+                       uint64_t bytes_max, uint32_t receives_max,
+                       const struct partition_grant *got);
 
 void model_receive(struct model *m, int group, uint64_t number, uint64_t epoch, uint64_t counter,
                    int64_t until_ms, int64_t wall_ms);

@@ -355,36 +355,14 @@ static void check_standard(struct run *r, int group, size_t max, uint64_t bytes_
         MUST(r, got->moves_n == (used_up < 100 ? used_up : 100));
 }
 
-/* In which order message groups were asked is the planner's affair; what they give is not. The
- * model asks them in the order of the picks, and those of which only moves came before these or
- * behind. */
-static bool fifo_gives(const struct run *r, int group, size_t max, uint64_t bytes_max, bool before)
+static void check_fifo(struct run *r, int group, size_t max, uint64_t bytes_max)
 {
-    static struct model_fifo want;
-    static int first[PARTITION_MOVES_MAX + PARTITION_RECEIVE_MAX];
     const struct partition_grant *got = &r->grant;
     uint64_t end = r->m.committed;
     if ((got->picks_n > 0 || got->moves_n == PARTITION_MOVES_MAX) &&
         partition_window_end(r->w[group]) < end)
         end = partition_window_end(r->w[group]);
-    size_t n = before ? model_tenants_of_moves(&r->m, got, first) : 0;
-    for (size_t i = 0; i < got->picks_n; i++)
-        first[n++] = r->m.messages[got->picks[i].number].tenant;
-    n += before ? 0 : model_tenants_of_moves(&r->m, got, first + n);
-    model_fifo_receive(&r->m, group, end, max, bytes_max, r->view.receives_max, first, n, &want);
-    /* The message that was too large for the rest may be of a group that gave nothing. */
-    bool exact = bytes_max > 100000, fine = got->picks_n > 0 || want.picks_n == 0;
-    fine = fine && got->picks_n <= want.picks_n && got->moves_n <= want.moves_n;
-    fine = fine && (!exact || (got->picks_n == want.picks_n && got->moves_n == want.moves_n));
-    for (size_t i = 0; i < got->picks_n && fine; i++)
-        fine = got->picks[i].number == want.picks[i];
-    for (size_t i = 0; i < got->moves_n && fine && want.moves_n < PARTITION_MOVES_MAX; i++) {
-        bool found = false;
-        for (size_t k = 0; k < want.moves_n; k++)
-            found = found || want.moves[k] == got->moves[i].move.number;
-        fine = found;
-    }
-    return fine;
+    MUST(r, model_fifo_agrees(&r->m, group, end, max, bytes_max, r->view.receives_max, got));
 }
 
 static void take_moves(struct run *r, int group)
@@ -454,8 +432,7 @@ static void do_receive(struct run *r, int group)
     size_t room = r->view.in_flight_max - held;
     size_t max = request.max < room ? request.max : room;
     if (r->m.fifo)
-        MUST(r, fifo_gives(r, group, max, request.body_bytes_max, true) ||
-                    fifo_gives(r, group, max, request.body_bytes_max, false));
+        check_fifo(r, group, max, request.body_bytes_max);
     else
         check_standard(r, group, max, request.body_bytes_max);
     take_moves(r, group);

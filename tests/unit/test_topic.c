@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/rng.h"
+#include "catalog/redrive.h"
 #include "catalog/topic.h"
 #include "lib/runner.h"
 
@@ -282,6 +283,60 @@ START_TEST(a_partition_is_led_by_this_broker_alone)
 }
 END_TEST
 
+static void redrives_fill(struct redrives_config *r)
+{
+    memset(r, 0, sizeof *r);
+    r->n = 2;
+    for (size_t i = 0; i < 2; i++) {
+        struct redrive_config *one = &r->at[i];
+        memset(one->id, 0x10 + (int)i, sizeof one->id);
+        one->started_wall_ms = 1700000000000 - (int64_t)i;
+        one->to_move = UINT64_C(1) << 60;
+        one->moved = 7 + i;
+    }
+    snprintf(r->at[0].target, sizeof r->at[0].target, "orders.fifo");
+    memset(r->at[0].target_id, 0xee, sizeof r->at[0].target_id);
+    r->at[0].per_second_max = 500;
+    r->at[0].ends_n = 2;
+    r->at[0].ends[1] = UINT64_C(1) << 61;
+    r->at[1].state = REDRIVE_FAILED;
+    r->at[1].failure = REDRIVE_NO_SOURCE;
+}
+
+START_TEST(redrives_read_back_as_they_were_written)
+{
+    struct redrives_config r, back;
+    struct buf json = BUF_EMPTY;
+    redrives_fill(&r);
+    redrives_config_encode(&r, &json);
+    ck_assert_int_eq(redrives_config_decode(buf_bytes(&json), &back), ERR_OK);
+    ck_assert_uint_eq(back.n, 2);
+    ck_assert_mem_eq(back.at, r.at, 2 * sizeof r.at[0]);
+    for (size_t n = 0; n < json.n; n++)
+        ck_assert_int_eq(redrives_config_decode((struct bytes){json.at, n}, &back), ERR_CORRUPT);
+    buf_fini(&json);
+}
+END_TEST
+
+START_TEST(random_damage_to_redrives_never_breaks_the_reader)
+{
+    struct rng rng = {.state = test_seed()};
+    struct redrives_config r, back;
+    struct buf json = BUF_EMPTY;
+    size_t refused = 0;
+    redrives_fill(&r);
+    redrives_config_encode(&r, &json);
+    for (int i = 0; i < 2000; i++) {
+        char *at = (char *)json.at + rng_next(&rng) % json.n, before = *at;
+        *at = (char)rng_next(&rng);
+        refused += redrives_config_decode(buf_bytes(&json), &back) != ERR_OK;
+        *at = before;
+    }
+    ck_assert_uint_gt(refused, 1000);
+    buf_fini(&json);
+}
+END_TEST
+
 START_TEST(keys_are_what_the_header_says)
 {
     char key[CATALOG_KEY_BYTES_MAX + 1];
@@ -294,6 +349,8 @@ START_TEST(keys_are_what_the_header_says)
     ck_assert_str_eq(key, "g/01ab0000000000000000000000000000/default");
     catalog_key_partition(key, id, 119);
     ck_assert_str_eq(key, "p/01ab0000000000000000000000000000/119");
+    catalog_key_redrives(key, id);
+    ck_assert_str_eq(key, "r/01ab0000000000000000000000000000");
 }
 END_TEST
 
@@ -309,6 +366,8 @@ Suite *suite_new(void)
     tcase_add_test(tc, random_damage_to_a_topic_never_breaks_the_reader);
     tcase_add_test(tc, a_group_reads_back_and_is_refused_when_spoilt);
     tcase_add_test(tc, a_partition_is_led_by_this_broker_alone);
+    tcase_add_test(tc, redrives_read_back_as_they_were_written);
+    tcase_add_test(tc, random_damage_to_redrives_never_breaks_the_reader);
     tcase_add_test(tc, keys_are_what_the_header_says);
     suite_add_tcase(s, tc);
     return s;
