@@ -280,7 +280,7 @@ def flips(kind, suffix, must, places=None, also=lambda data: None):
 
 @test
 def a_flipped_byte_of_a_segment_is_named():
-    flips("segment", ".log", 8)
+    flips("segment", ".log", 5)  # behind the mark a start writes it again from the journal
 
 
 @test
