@@ -49,6 +49,10 @@ static void make_printable(char *text)
 
 static void put(struct findings *f, const char *kind, const char *file, uint64_t at,
                 const char *todo, const char *format, va_list args)
+    __attribute__((format(printf, 6, 0)));
+
+static void put(struct findings *f, const char *kind, const char *file, uint64_t at,
+                const char *todo, const char *format, va_list args)
 {
     char what[1024], name[512];
     if (f->faults + f->remarks > SHOWN_MAX)

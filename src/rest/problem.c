@@ -43,6 +43,9 @@ static const char *text_keep(struct arena *arena, const char *text)
 }
 
 static bool set(struct rest_fault *f, enum rest_problem p, const char *kind, const char *place,
+                const char *format, va_list args) __attribute__((format(printf, 5, 0)));
+
+static bool set(struct rest_fault *f, enum rest_problem p, const char *kind, const char *place,
                 const char *format, va_list args)
 {
     char text[DETAIL_MAX];
