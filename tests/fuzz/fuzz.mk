@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzing targets: with --enable-fuzz libFuzzer drives them (scripts/fuzz), else `make check` replays
 # their corpus. A target links only the rooms that it names.
-FUZZ_TARGETS = %D%/target_aws_json %D%/target_batch %D%/target_catalog %D%/target_http \
+FUZZ_TARGETS = %D%/target_aws_json %D%/target_batch %D%/target_catalog %D%/target_fronts \
+	%D%/target_http \
 	%D%/target_json %D%/target_query %D%/target_receipt %D%/target_record %D%/target_rest \
 	%D%/target_snapshot %D%/target_store
 check_PROGRAMS += $(FUZZ_TARGETS)
@@ -65,3 +66,11 @@ FUZZ_SQS_LIBS = libfuzzlib.a libsqs.a libfront.a libcatalog.a libpartition.a $(F
 %C%_target_http_SOURCES = %D%/target_http.c tests/lib/http_client.c tests/lib/http_client.h
 %C%_target_http_CFLAGS = $(TEST_CFLAGS)
 %C%_target_http_LDADD = libfuzzlib.a libhttp.a $(FUZZ_LIBS) $(MHD_LIBS)
+
+# fake_http.c in the place of the room http.
+%C%_target_fronts_SOURCES = %D%/target_fronts.c %D%/fake_http.c %D%/fake_http.h \
+	tests/lib/fake_clock.c tests/lib/fake_clock.h tests/lib/folder.c tests/lib/folder.h
+%C%_target_fronts_CFLAGS = $(TEST_CFLAGS)
+%C%_target_fronts_LDADD = libfuzzlib.a libplogtest.a librest.a libsqs.a libfront.a \
+	libqueue.a libcatalog.a libpartition.a libplog.a libdisk.a $(FUZZ_LIBS) $(SQLITE_LIBS) \
+	$(JANSSON_LIBS)

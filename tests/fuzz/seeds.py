@@ -211,5 +211,56 @@ def stores():
         write("store", "empty-%02d" % which, bytes([which, 0]))
 
 
-for make in (aws_json, query, http, json_texts, records, snapshots, batches, receipts, catalog, rest, stores):
+GET, POST, PUT, PATCH, DELETE = 0, 2, 3, 4, 5
+
+
+def front(method, path="", query="", body=b"", headers=0, action=0, value="", time=0):
+    body = body if isinstance(body, bytes) else body.encode()
+    out = bytes([method, time, headers, action])
+    for text in (path, query, value):
+        out += bytes([len(text.encode())]) + text.encode()
+    return out + struct.pack("<H", len(body)) + body
+
+
+def fronts():
+    names = actions()
+
+    def put(name, data):
+        write("fronts", name, bytes([len(name) % 3]) + data)
+
+    def sqs(action, time=0, **members):
+        return front(POST, body=json.dumps(members), headers=1, action=names.index(action), time=time)
+    def life(q):
+        fifo = q.endswith(".fifo")
+        extra = {"MessageGroupId": "g", "MessageDeduplicationId": "d"} if fifo else {"DelaySeconds": 0}
+        return sqs("CreateQueue", QueueName=q, Attributes={"FifoQueue": "true"} if fifo else {"VisibilityTimeout": "5"}) + \
+            sqs("SendMessage", QueueUrl=q, MessageBody="one", **extra) + sqs("ReceiveMessage", QueueUrl=q, AttributeNames=["All"], WaitTimeSeconds=1)
+    for q in ("q", "q.fifo"):
+        put("delete-" + q, life(q) + sqs("DeleteMessage", QueueUrl=q, ReceiptHandle="$R") + sqs("GetQueueAttributes", QueueUrl=q, AttributeNames=["All"]))
+        put("change-" + q, life(q) + sqs("ChangeMessageVisibility", QueueUrl=q, ReceiptHandle="$R", VisibilityTimeout=0) + sqs("ReceiveMessage", time=7, QueueUrl=q))
+        put("purge-" + q, life(q) + sqs("PurgeQueue", QueueUrl=q) + sqs("DeleteQueue", QueueUrl=q) + sqs("ListQueues"))
+    dead = '{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead","maxReceiveCount":1}'
+    put("redrive", sqs("CreateQueue", QueueName="dead") + life("q") + sqs("SetQueueAttributes", QueueUrl="q", Attributes={"RedrivePolicy": dead}) +
+          sqs("ReceiveMessage", time=9, QueueUrl="q") + sqs("ReceiveMessage", time=9, QueueUrl="dead") +
+          sqs("StartMessageMoveTask", time=99, SourceArn="arn:aws:sqs:us-east-1:000000000000:dead") + sqs("ListMessageMoveTasks", SourceArn="arn:aws:sqs:us-east-1:000000000000:dead"))
+    for name, text in requests("query-requests"):
+        body = text.split(b"\r\n\r\n" if b"\r\n\r\n" in text else b"\n\n", 1)[1].replace(b"orders", b"q")
+        create = b"Action=CreateQueue&QueueName=q" + (b".fifo&Attribute.1.Name=FifoQueue&Attribute.1.Value=true" if b"q.fifo" in body else b"")
+        put("query-" + name, front(POST, body=create, headers=2) + front(POST, body=body, headers=2) * 2)
+    t = "v1/topics/q"
+    begin = front(PUT, t, body='{"visibility":"5s","tags":{"a":"b"}}', headers=4) + front(POST, t + "/messages", body="text", headers=8 * 4, value="v")
+    begin += front(POST, t + "/messages:batch", body='{"messages":[{"body":"a","delay":"1s"},{"body_base64":"AAE=","attributes":{"n":1}}]}', headers=4)
+    take = front(POST, t + "/groups/default/receive", "max=10&wait=1s&holder=me")
+    with open(os.path.join(ROOT, "api", "rest.def")) as f:
+        routes = re.findall(r'^ROUTE\((\w+), "/([^"]*)", (\w+)\)', f.read(), re.M)
+    methods = {"GET": GET, "POST": POST, "PUT": PUT, "PATCH": PATCH, "DELETE": DELETE}
+    bodies = {"change_leases": '{"done":["$R"],"extend":[{"receipt":"$R","visibility":"9s"}],"release":["$R"]}', "extend_lease": '{"visibility":"9s"}',
+              "patch_topic": '{"delay":"1s","tags":{"a":null}}', "send_messages": '{"messages":[{"body":"x"}]}', "put_topic": "{}"}
+    for method, path, name in routes:
+        path = path.replace("{topic}", "q").replace("{group}", "default").replace("{receipt}", "$R")
+        path = re.sub(r"{\w+}", "0", path)
+        put("rest-" + name, begin + take + front(methods[method], path, body=bodies.get(name, ""), headers=4 if name in bodies else 0) + take)
+
+
+for make in (fronts, aws_json, query, http, json_texts, records, snapshots, batches, receipts, catalog, rest, stores):
     make()
