@@ -169,8 +169,25 @@ void house_look_at_disk(struct queue *q)
     __atomic_store_n(&q->space_out, free_bytes < disk_reserve_bytes / 2, __ATOMIC_RELAXED);
 }
 
+/* Without traffic no record tells the state that deduplication windows and delays have ended, and
+ * their memory would stay until the next one. */
+static void tell_time(struct queue_partition *p)
+{
+    lock_take(&p->lk);
+    int64_t now_ms = queue_now_ms(p->q);
+    if (partition_wants_time(p->state, now_ms) && partition_check_locked(p, 0) == ERR_OK) {
+        struct appending a;
+        append_begin_locked(&a, p, now_ms);
+        append_put_locked(&a,
+                          &(struct record){.type = RECORD_EPOCH, .epoch = {p->q->epoch, now_ms}});
+        append_end_locked(&a, false);
+    }
+    lock_give(&p->lk);
+}
+
 static void keep_partition(struct queue_partition *p)
 {
+    tell_time(p);
     for (int i = 0; i < TRIM_STEPS_MAX && retention_trim(p); i++)
         continue;
     snapshot_if_due(p);
