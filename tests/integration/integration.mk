@@ -7,6 +7,7 @@ INTEGRATION_TESTS = \
 	tests/integration/test_serve.sh \
 	tests/integration/test_poll.sh \
 	tests/integration/test_restart.sh \
+	tests/integration/test_durable.sh \
 	tests/integration/test_clocks.sh \
 	tests/integration/test_cases.sh \
 	tests/integration/test_full.sh \
