@@ -30,6 +30,7 @@ dist_check_SCRIPTS += $(INTEGRATION_TESTS) $(FAULT_TESTS)
 EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) $(FAULT_TESTS:.sh=.py) \
 	tests/crash/test_cycles.py \
 	tests/crash/test_fronts.py \
+	tests/crash/test_promises.py \
 	tests/fuzz/bent_rest.py \
 	tests/lib/cli.py \
 	tests/lib/leaselog.py \
