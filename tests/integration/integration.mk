@@ -28,6 +28,7 @@ FAULT_TESTS = \
 	tests/integration/test_ext4.sh
 dist_check_SCRIPTS += $(INTEGRATION_TESTS) $(FAULT_TESTS)
 EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) $(FAULT_TESTS:.sh=.py) \
+	tests/integration/test_growth.py \
 	tests/crash/test_cycles.py \
 	tests/crash/test_fronts.py \
 	tests/crash/test_promises.py \
