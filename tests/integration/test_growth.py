@@ -133,7 +133,7 @@ def ids_leave_memory_when_their_window_has_ended():
         before, n = s.rss_kib(), min(N, 500000)
 
         def load(thread):
-            send(s.client(), "q.fifo", thread * n // THREADS, n // THREADS, group="g", dedup_id=lambda k: str(k))
+            send(s.client(), "q.fifo", thread * n // THREADS, n // THREADS, group_id="g", dedup_id=lambda k: str(k))
 
         in_threads(load)
         full = s.rss_kib()
