@@ -6,10 +6,6 @@
 #include "base/mem.h"
 #include "queue/state.h"
 
-/* Together with a journal file made in a hurry and all that waits to be written, far less than the
- * half of the reserve that is left to deletes. */
-#define SPACE_LOOK_BYTES ((uint64_t)16 << 20)
-
 enum {
     RECORD_EXTRA_BYTES = 512, /* what a record adds to its body, attributes and ids, at most */
     PARCELS_FEW = 10,         /* an SQS batch: its parcels lie on the stack */
@@ -185,9 +181,7 @@ static void choose(struct sending *s)
 static enum err may_send(struct queue_topic *t)
 {
     enum err e = topic_check(t);
-    /* Between two rounds of the housekeeper a fast client could fill the whole reserve. */
-    if (__atomic_load_n(&t->q->unlooked_bytes, __ATOMIC_RELAXED) >= SPACE_LOOK_BYTES)
-        house_look_at_disk(t->q);
+    space_look_if_due(t->q);
     if (e == ERR_OK && __atomic_load_n(&t->q->space_low, __ATOMIC_RELAXED))
         e = ERR_NO_SPACE;
     return e;

@@ -226,7 +226,8 @@ struct queue {
     bool moves_open;
     bool redrives_called; /* one was started or cancelled */
     bool space_low, space_out;
-    uint64_t unlooked_bytes; /* appended since the disk's free space was last looked at */
+    uint64_t unlooked_bytes;   /* appended since the disk's free space was last looked at */
+    uint64_t space_look_bytes; /* so many are looked at again */
     size_t windows_bytes;
     uint64_t windows_tick;
     struct queue_stats stats;
@@ -392,10 +393,17 @@ void house_alarm_drop(struct queue *q, struct queue_waiters *ws);
 /* The housekeeper has work now. */
 void house_call(struct queue *q);
 void house_run(struct queue *q); /* its thread */
-/* Whether there is room for sends and receives. Under no lock. */
-void house_look_at_disk(struct queue *q);
 /* Long work of the housekeeper calls this now and then. */
 void house_ring(struct queue *q);
+
+/* ---- room on the disk (space.c) ---- */
+
+/* Sets space_low and space_out by what is free. No lock held. */
+void space_look(struct queue *q);
+/* The same, once enough was appended since the last look. */
+void space_look_if_due(struct queue *q);
+/* What is made ahead, or kept before it is swept, is this large; on a small disk a share of it. */
+uint64_t space_share(const struct queue *q, uint64_t wanted_bytes);
 
 /* ---- retention.c ---- */
 

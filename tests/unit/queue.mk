@@ -17,3 +17,9 @@ TEST_RUNNERS += tests/unit/test_queue_threads
 tests_unit_test_queue_threads_SOURCES = tests/unit/test_queue_threads.c
 tests_unit_test_queue_threads_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_queue_threads_LDADD = $(QUEUE_TEST_LIBS)
+
+TEST_RUNNERS += tests/unit/test_queue_growth
+tests_unit_test_queue_growth_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fixture.h \
+	tests/unit/test_queue_growth.c
+tests_unit_test_queue_growth_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_queue_growth_LDADD = $(QUEUE_TEST_LIBS)
