@@ -136,7 +136,8 @@ bool plog_work_waits(struct plog *p);     /* unwritten batches that somebody wai
 bool plog_work_unwritten(struct plog *p); /* any unwritten batch */
 int64_t plog_sync_average_us(const struct plog *p);
 /* Background: syncs segments, writes marks, recycles the journal when it is half full, zeroes the
- * next journal files. Called by the housekeeper every second or so, no lock held. */
+ * next journal files, removes those that a burst has left. Called by the housekeeper every second
+ * or so, no lock held. */
 void plog_checkpoint_if_due(struct plog *p);
 /* The next one is due, however full the journal is. */
 void plog_checkpoint_ask(struct plog *p);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What users of other queues and of SQS servers ran into, one test each: the name says what is right."""
+import contextlib
 import json
 import os
 import sys
@@ -512,11 +513,12 @@ def behind_a_trusted_proxy_queue_urls_are_those_that_the_client_sees():
             c.call("SendMessage", QueueUrl="https://elsewhere:1/000000000000/q", MessageBody="m")
 
 
-def main():
+@contextlib.contextmanager
+def serving():
     global server
     with Server() as server:
-        run_tests({k: v for k, v in globals().items() if getattr(v, "__module__", None) == __name__})
+        yield
 
 
 if __name__ == "__main__":
-    main()
+    run_tests({k: v for k, v in globals().items() if getattr(v, "__module__", None) == __name__}, 4, serving)

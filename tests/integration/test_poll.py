@@ -79,4 +79,4 @@ def an_empty_long_poll_is_answered_empty_at_its_end():
         assert c.call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=1) == {}
 
 
-run_tests(globals())
+run_tests(globals(), lanes=4)
