@@ -48,10 +48,10 @@ static bool is_root(const char *at, size_t n)
 
 bool front_trace_valid(struct bytes header)
 {
-    const char *at = header.at, *end = at + header.n;
     bool rooted = false;
     if (header.n == 0 || header.n > TRACE_BYTES_MAX || !ascii_between(header, ' ', '~'))
         return false;
+    const char *at = header.at, *end = at + header.n;
     while (at < end) {
         const char *stop = memchr(at, ';', (size_t)(end - at));
         if (stop == NULL)
