@@ -41,7 +41,8 @@ struct run {
     struct receipt receipts[RECEIPTS];
     size_t receipts_n;
     int64_t topic_delay_ms;
-    uint64_t counter; /* of the last lease */
+    uint64_t counter;                /* of the last lease */
+    bool backlog_seen[MODEL_GROUPS]; /* it was made anew, and sees messages from before */
     uint64_t origin_seq, origin_closed;
     struct partition_grant grant;
     struct record_runs runs;
@@ -75,7 +76,7 @@ static uint32_t gid_of(int group)
 
 /* ---- the log ---- */
 
-static void append(struct run *r, const struct record *record)
+static void append_one(struct run *r, const struct record *record)
 {
     if (r->records_n == r->records_room) {
         r->records_room = r->records_room == 0 ? 512 : r->records_room * 2;
@@ -88,6 +89,41 @@ static void append(struct run *r, const struct record *record)
     MUST(r, record_decode((uint8_t)record->type, (struct bytes){r->log.at + at, r->log.n - at},
                           &decoded) == ERR_OK);
     partition_apply(r->p, &decoded);
+}
+
+static void tell_size(struct run *r, struct partition_sizes *s, uint64_t number)
+{
+    if (number < r->m.messages_n && partition_size_missing(r->p, number) &&
+        s->n < RECORD_SIZES_NUMBERS_MAX)
+        partition_sizes_put(s, number, r->m.messages[number].body_bytes);
+}
+
+/* What lets messages go has their sizes before it. */
+static void append(struct run *r, const struct record *record)
+{
+    struct partition_sizes s;
+    struct record_run run;
+    uint64_t end = 0;
+    struct bytes runs = record->type == RECORD_LEASE  ? record->lease.numbers
+                        : record->type == RECORD_DONE ? record->done.numbers
+                                                      : BYTES_NONE;
+    uint64_t below = record->type == RECORD_TRIM    ? record->trim.below
+                     : record->type == RECORD_PURGE ? record->purge.below
+                                                    : 0;
+    partition_sizes_init(&s);
+    while (record_runs_next(&runs, &end, &run))
+        for (uint64_t n = run.first; n < end; n++)
+            tell_size(r, &s, n);
+    if (record->type == RECORD_MOVE)
+        tell_size(r, &s, record->move.number);
+    for (uint64_t n = 0; n < below; n++)
+        tell_size(r, &s, n);
+    if (s.n > 0) {
+        struct record sizes = partition_sizes_record(&s);
+        append_one(r, &sizes);
+    }
+    partition_sizes_fini(&s);
+    append_one(r, record);
 }
 
 static void replay(struct run *r, struct partition *p, size_t from)
@@ -202,6 +238,28 @@ static void check_looks(struct run *r, int group)
         broken(r, __LINE__, wrong);
 }
 
+static struct partition_live live_of(const struct run *r, int group)
+{
+    struct partition_live live = {.exact = true};
+    for (uint64_t n = 0; n < r->m.messages_n; n++) {
+        const struct model_fate *fate = &r->m.messages[n].fate[group];
+        if (fate->finished || fate->moving)
+            continue;
+        live.messages++;
+        live.bytes += r->m.messages[n].body_bytes;
+    }
+    return live;
+}
+
+static void check_live(struct run *r, int group)
+{
+    struct partition_live got, want = live_of(r, group);
+    MUST(r, partition_live(r->p, gid_of(group), &got));
+    MUST(r, got.messages == want.messages);
+    MUST(r, !got.exact || got.bytes == want.bytes);
+    MUST(r, got.exact || r->backlog_seen[group]); /* only then were sizes ever missing */
+}
+
 static void check_all(struct run *r)
 {
     uint64_t wanted = UINT64_MAX, closed = r->m.moves_n;
@@ -211,6 +269,7 @@ static void check_all(struct run *r)
         if (!r->m.group_exists[g])
             continue;
         check_counters(r, g);
+        check_live(r, g);
         MUST(r, info.floor == model_floor(&r->m, g));
         if (info.floor < wanted)
             wanted = info.floor;
@@ -583,6 +642,13 @@ static void do_group(struct run *r, int group)
         r->m.group_exists[group] = false;
     else
         model_start_group(&r->m, group, generation, from);
+    r->backlog_seen[group] = true;
+    if (drop || one_in(r, 2))
+        return;
+    append(r, &(struct record){
+                  .type = RECORD_SIZES,
+                  .sizes = {true, gid_of(group), live_of(r, group).bytes, BYTES_NONE, BYTES_NONE}});
+    r->backlog_seen[group] = false;
 }
 
 /* Often to a time at which something ends, or just before it: where off-by-one mistakes live. */
