@@ -202,7 +202,33 @@ bool partition_live(const struct partition *p, uint32_t gid, struct partition_li
     const struct group *g = group_find(p, gid);
     if (g == NULL)
         return false;
-    *out = (struct partition_live){live_count(p, g), g->live_bytes, g->live_exact};
+    *out = (struct partition_live){live_count(p, g), g->moving_n, g->live_bytes, g->live_exact};
+    return true;
+}
+
+bool partition_is_live(const struct partition *p, uint32_t gid, uint64_t number)
+{
+    const struct group *g = group_find(p, gid);
+    return g != NULL && number < p->next_number && is_live(g, number);
+}
+
+bool partition_plan_overflow(const struct partition *p, const struct partition_view *view,
+                             uint32_t gid, uint64_t number, struct record *out)
+{
+    if (!partition_is_live(p, gid, number))
+        return false;
+    const struct entry *e = group_entry(group_find(p, gid), number);
+    if (e != NULL && !e->delayed && view->now_ms < e->until_ms)
+        return false;
+    memset(out, 0, sizeof *out);
+    out->type = RECORD_MOVE;
+    out->move = (struct record_move){
+        .gid = gid,
+        .number = number,
+        .seq = p->moves.next_seq,
+        .target = view->dead_letter_topic,
+        .receive_count = e == NULL || e->receives == 0 ? 1 : e->receives,
+    };
     return true;
 }
 

@@ -117,6 +117,8 @@ void queue_partition_look(struct queue_topic *t, uint32_t partition,
     out->durable_offset = plog_durable(p->log);
     out->end_offset = plog_end(p->log);
     out->next_number = partition_next_number(p->state);
+    struct partition_live live = account_now_locked(p);
+    out->live = (struct queue_live){live.messages, live.bytes};
     struct partition_group_info group;
     if (partition_group_find(p->state, GID_DEFAULT, &group))
         out->floor = group.floor;

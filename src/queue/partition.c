@@ -86,7 +86,10 @@ static void put(struct appending *a, const struct record *r)
     buf_fini(&payload);
     struct queue_partition *p = a->p;
     uint64_t number = partition_next_number(p->state);
+    struct partition_live before = account_now_locked(p);
     partition_apply(p->state, r);
+    struct partition_live after = account_now_locked(p);
+    account_change(p->topic, after.messages - before.messages, after.bytes - before.bytes);
     if (r->type == RECORD_MOVE) {
         a->moves = true;
         a->move_seq = r->move.seq;

@@ -297,6 +297,16 @@ struct queue_counters {
 enum err queue_count(struct queue_topic *t, struct bytes group,
                      struct queue_counters *out) MUST_USE;
 
+/* Messages of group default that are neither finished nor on their way to another topic, and the
+ * bytes of their bodies and attributes (names, types and values, as SQS counts message size). What
+ * has expired counts until it is trimmed. */
+struct queue_live {
+    uint64_t messages;
+    uint64_t bytes;
+};
+/* Of the whole topic. Exact; sends in the middle of being accepted count. O(1). */
+struct queue_live queue_topic_live(struct queue_topic *t);
+
 struct queue_partition_info {
     uint32_t partition;
     bool closed; /* damaged: where says file and offset */
@@ -305,6 +315,7 @@ struct queue_partition_info {
     uint64_t start_number, next_number;
     uint64_t segments, bytes;
     struct queue_counters counters; /* of group default */
+    struct queue_live live;
     uint64_t floor;
 };
 uint32_t queue_partitions(struct queue_topic *t);

@@ -128,6 +128,8 @@ struct queue_topic {
     bool dropped;                    /* atomic */
     uint32_t send_turn;              /* atomic */
     uint32_t receive_turn;           /* atomic */
+    uint64_t live_messages;          /* atomic: sums over the partitions, of group default ... */
+    uint64_t live_bytes;             /* ... and what sends have reserved */
     /* The housekeeper's own: of the redrive under way, since its last step. */
     uint64_t redriven;
     enum redrive_failure redrive_failure;
@@ -304,6 +306,23 @@ void partition_fini(struct queue_partition *p);
 /* The log belongs to p from now on. */
 void partition_attach(struct queue_partition *p, struct plog_log *log);
 void partition_close(struct queue_partition *p, const char *where);
+
+/* ---- account.c ---- */
+
+/* Of group default; zeros when it is not there yet. */
+struct partition_live account_now_locked(const struct queue_partition *p);
+/* Differences, modulo 2^64. */
+void account_change(struct queue_topic *t, uint64_t messages, uint64_t bytes);
+/* SIZES of what the grant leases and moves: to be called before its records are put. */
+void account_sizes_locked(struct appending *a, const struct partition_grant *g);
+/* SIZES of one message, or of some in a row, 0 where a size is not known: before the record that
+ * finishes them. What the state knows already is left out. */
+void account_size_locked(struct appending *a, uint64_t number, uint32_t bytes);
+void account_run_locked(struct appending *a, uint64_t first, const uint32_t *bytes, size_t n);
+/* Reads the message; 0: it cannot be read. No lock held. */
+uint32_t account_size_read(struct queue_partition *p, uint64_t number);
+/* p's state was recovered: counts it for its topic, anew if need be. */
+void account_open(struct queue_partition *p);
 
 /* ---- send.c ---- */
 

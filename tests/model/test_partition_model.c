@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "lib/runner.h"
 #include "model/partition_look_check.h"
+#include "model/partition_sizes.h"
 
 enum { STEPS = 400, RECEIPTS = 400, SNAPSHOTS = 8, EPOCH = 3, DEDUP_WINDOW_MS = 5000 };
 
@@ -91,34 +92,12 @@ static void append_one(struct run *r, const struct record *record)
     partition_apply(r->p, &decoded);
 }
 
-static void tell_size(struct run *r, struct partition_sizes *s, uint64_t number)
-{
-    if (number < r->m.messages_n && partition_size_missing(r->p, number) &&
-        s->n < RECORD_SIZES_NUMBERS_MAX)
-        partition_sizes_put(s, number, r->m.messages[number].body_bytes);
-}
-
 /* What lets messages go has their sizes before it. */
 static void append(struct run *r, const struct record *record)
 {
     struct partition_sizes s;
-    struct record_run run;
-    uint64_t end = 0;
-    struct bytes runs = record->type == RECORD_LEASE  ? record->lease.numbers
-                        : record->type == RECORD_DONE ? record->done.numbers
-                                                      : BYTES_NONE;
-    uint64_t below = record->type == RECORD_TRIM    ? record->trim.below
-                     : record->type == RECORD_PURGE ? record->purge.below
-                                                    : 0;
     partition_sizes_init(&s);
-    while (record_runs_next(&runs, &end, &run))
-        for (uint64_t n = run.first; n < end; n++)
-            tell_size(r, &s, n);
-    if (record->type == RECORD_MOVE)
-        tell_size(r, &s, record->move.number);
-    for (uint64_t n = 0; n < below; n++)
-        tell_size(r, &s, n);
-    if (s.n > 0) {
+    if (model_sizes_before(&r->m, r->p, record, &s)) {
         struct record sizes = partition_sizes_record(&s);
         append_one(r, &sizes);
     }
@@ -238,28 +217,6 @@ static void check_looks(struct run *r, int group)
         broken(r, __LINE__, wrong);
 }
 
-static struct partition_live live_of(const struct run *r, int group)
-{
-    struct partition_live live = {.exact = true};
-    for (uint64_t n = 0; n < r->m.messages_n; n++) {
-        const struct model_fate *fate = &r->m.messages[n].fate[group];
-        if (fate->finished || fate->moving)
-            continue;
-        live.messages++;
-        live.bytes += r->m.messages[n].body_bytes;
-    }
-    return live;
-}
-
-static void check_live(struct run *r, int group)
-{
-    struct partition_live got, want = live_of(r, group);
-    MUST(r, partition_live(r->p, gid_of(group), &got));
-    MUST(r, got.messages == want.messages);
-    MUST(r, !got.exact || got.bytes == want.bytes);
-    MUST(r, got.exact || r->backlog_seen[group]); /* only then were sizes ever missing */
-}
-
 static void check_all(struct run *r)
 {
     uint64_t wanted = UINT64_MAX, closed = r->m.moves_n;
@@ -269,7 +226,7 @@ static void check_all(struct run *r)
         if (!r->m.group_exists[g])
             continue;
         check_counters(r, g);
-        check_live(r, g);
+        MUST(r, model_check_live(&r->m, r->p, g, gid_of(g), r->backlog_seen[g]));
         MUST(r, info.floor == model_floor(&r->m, g));
         if (info.floor < wanted)
             wanted = info.floor;
@@ -645,9 +602,9 @@ static void do_group(struct run *r, int group)
     r->backlog_seen[group] = true;
     if (drop || one_in(r, 2))
         return;
-    append(r, &(struct record){
-                  .type = RECORD_SIZES,
-                  .sizes = {true, gid_of(group), live_of(r, group).bytes, BYTES_NONE, BYTES_NONE}});
+    append(r, &(struct record){.type = RECORD_SIZES,
+                               .sizes = {true, gid_of(group), model_live(&r->m, group).bytes,
+                                         BYTES_NONE, BYTES_NONE}});
     r->backlog_seen[group] = false;
 }
 
