@@ -188,15 +188,25 @@ struct queue_message {
     struct bytes dedup_id;
 };
 
+/* Messages of group default that are neither finished nor on their way to another topic, and the
+ * bytes of their bodies and attributes (names, types and values, as SQS counts message size). What
+ * has expired counts until it is trimmed. */
+struct queue_live {
+    uint64_t messages;
+    uint64_t bytes;
+};
+
 struct queue_sent {
     uint8_t id[16];
     uint32_t partition;
     uint64_t number; /* SequenceNumber; of the first one when duplicate */
     bool duplicate;
+    struct queue_live had; /* only with ERR_TOPIC_FULL: what the topic held */
 };
 
 /* n <= QUEUE_SEND_MAX messages, in order; errs[i] is each one's fate (ERR_OK also for duplicates,
- * ERR_FULL: the table of dedup ids is, ERR_BUSY). Those of a standard topic that have no dedup id
+ * ERR_FULL: the table of dedup ids is, ERR_TOPIC_FULL, ERR_BUSY). On a FIFO topic none is taken
+ * behind one for which the topic was full. Those of a standard topic that have no dedup id
  * go to one partition, so order is kept among them as among those of one message group. The
  * messages are borrowed until it returns. */
 void queue_send(struct queue_topic *t, const struct queue_message *messages, size_t n,
@@ -297,13 +307,6 @@ struct queue_counters {
 enum err queue_count(struct queue_topic *t, struct bytes group,
                      struct queue_counters *out) MUST_USE;
 
-/* Messages of group default that are neither finished nor on their way to another topic, and the
- * bytes of their bodies and attributes (names, types and values, as SQS counts message size). What
- * has expired counts until it is trimmed. */
-struct queue_live {
-    uint64_t messages;
-    uint64_t bytes;
-};
 /* Of the whole topic. Exact; sends in the middle of being accepted count. O(1). */
 struct queue_live queue_topic_live(struct queue_topic *t);
 

@@ -9,14 +9,14 @@
 enum { TRIM_HEADERS_MAX = 1000, TRIM_READ_AHEAD_BYTES = 256 << 10 };
 
 /* What was found at the head. */
-struct head {
+struct expired {
     uint64_t first, below;                    /* [first, below) has expired */
     int64_t accepted_ms;                      /* of `below`; INT64_MIN: it was not looked at */
     uint32_t message_bytes[TRIM_HEADERS_MAX]; /* of those; 0: not stored any more */
 };
 
 /* The first number >= head->first that has not expired, looking at a bounded count of messages. */
-static enum err find_unexpired(struct queue_partition *p, int64_t expired_ms, struct head *head)
+static enum err find_unexpired(struct queue_partition *p, int64_t expired_ms, struct expired *head)
 {
     struct reader reader;
     enum err e = ERR_OK;
@@ -47,7 +47,7 @@ static enum err find_unexpired(struct queue_partition *p, int64_t expired_ms, st
 }
 
 /* True when something was trimmed. */
-static bool trim(struct queue_partition *p, const struct head *head)
+static bool trim(struct queue_partition *p, const struct expired *head)
 {
     lock_take(&p->lk);
     p->head_number = head->below;
@@ -81,7 +81,7 @@ bool retention_trim(struct queue_partition *p)
     lock_give(&p->lk);
     if (nothing)
         return false;
-    struct head *head = mem_new(sizeof *head);
+    struct expired *head = mem_new(sizeof *head);
     head->first = floor;
     bool more = find_unexpired(p, expired_ms, head) == ERR_OK && trim(p, head) &&
                 head->accepted_ms == INT64_MIN;
