@@ -125,6 +125,15 @@ void queue_partition_look(struct queue_topic *t, uint32_t partition,
     lock_give(&p->lk);
 }
 
+uint64_t queue_topic_disk_bytes(struct queue_topic *t)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < t->partitions_n; i++)
+        if (!t->partitions[i].closed)
+            bytes += plog_log_size(t->partitions[i].log).bytes;
+    return bytes;
+}
+
 /* When the group's oldest message was sent; 0: there is none, or it cannot be read. */
 static int64_t oldest_sent_wall_ms(struct queue_partition *p, uint32_t gid)
 {

@@ -309,6 +309,8 @@ enum err queue_count(struct queue_topic *t, struct bytes group,
 
 /* Of the whole topic. Exact; sends in the middle of being accepted count. O(1). */
 struct queue_live queue_topic_live(struct queue_topic *t);
+/* Of all its logs, with what is finished and not given back yet. O(partitions). */
+uint64_t queue_topic_disk_bytes(struct queue_topic *t);
 
 struct queue_partition_info {
     uint32_t partition;
@@ -442,6 +444,24 @@ enum err queue_peek(struct queue_topic *t, const struct queue_peek *request, str
  * group, partition or message; not committed yet; expired; no longer stored. */
 enum err queue_message_look(struct queue_topic *t, struct bytes group, uint32_t partition,
                             uint64_t number, struct arena *arena, struct queue_seen *out) MUST_USE;
+
+/* The oldest message that group default has not finished: all before it is done with, so nothing
+ * holds the room of a partition longer than it. */
+struct queue_oldest {
+    bool there; /* false: all is finished, or nothing is committed, or it cannot be read */
+    uint32_t partition;
+    uint64_t number;
+    uint8_t id[16];
+    int64_t sent_wall_ms;
+    int64_t age_ms;                 /* since it was accepted, by partition time */
+    enum queue_message_state state; /* why it is still there */
+    bool behind_leased;             /* FIFO, READY: another message of its group is leased */
+    int64_t left_ms;                /* leased: until the lease ends; delayed: until it is due */
+    char holder[QUEUE_HOLDER_BYTES_MAX + 1]; /* leased: as given; else "" */
+};
+/* [job] One message is read a partition. */
+void queue_partition_oldest(struct queue_topic *t, uint32_t partition, struct queue_oldest *out);
+void queue_topic_oldest(struct queue_topic *t, struct queue_oldest *out);
 
 /* ---- looking at the log ---- */
 
