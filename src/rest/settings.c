@@ -369,7 +369,10 @@ static bool apply_limits(const struct rest_settings *s, bool patch, struct topic
         t->max_messages = value;
     if (becomes(&s->values[REST_SETTING_when_full], patch, TOPIC_FULL_REJECT, &value))
         t->when_full = (enum topic_when_full)value;
-    if (t->when_full == TOPIC_FULL_DEAD_LETTER && t->receives_max == 0)
+    /* SQS may take the target away; then sends are refused, and other changes are not. */
+    bool touched =
+        !patch || s->values[REST_SETTING_when_full].given || s->values[REST_SETTING_redrive].given;
+    if (touched && t->when_full == TOPIC_FULL_DEAD_LETTER && t->receives_max == 0)
         return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_when_full, &at),
                                "dead_letter needs redrive, which says where messages go");
     return true;

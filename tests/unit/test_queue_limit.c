@@ -404,6 +404,80 @@ START_TEST(without_a_dead_letter_topic_sends_are_refused)
 }
 END_TEST
 
+/* ---- crashes ---- */
+
+START_TEST(a_crash_forgets_what_was_dropped_with_what_it_was_dropped_for)
+{
+    struct queue_topic *t = topic_with("q", set_drop_two);
+    send_all("q", "abc");
+    struct queue_message m = {.body = BYTES_OF("d"), .delay_ms = -1};
+    struct queue_sent sent;
+    struct queue_wait w = {0};
+    enum err e;
+    queue_send(t, &m, 1, &sent, &e, &w);
+    ck_assert_int_eq(e, ERR_OK);
+    assert_live("q", 3, 3);
+    queue_topic_give_back(t);
+    bench_restart();
+    assert_live("q", 3, 3);
+    struct got g = receive_for("q", 10, 0);
+    ck_assert_ptr_nonnull(strchr(bodies(&g), 'a'));
+    send_all("q", "d");
+    assert_live("q", 3, 3);
+    g = receive_for("q", 10, 0);
+    ck_assert_ptr_null(strchr(bodies(&g), 'a'));
+}
+END_TEST
+
+/* ---- the oldest message ---- */
+
+static struct queue_oldest oldest(const char *topic)
+{
+    struct queue_topic *t = topic_of(topic);
+    struct queue_oldest o;
+    queue_topic_oldest(t, &o);
+    queue_topic_give_back(t);
+    return o;
+}
+
+START_TEST(the_oldest_message_and_why_it_is_there_are_shown)
+{
+    queue_topic_give_back(topic_with("q", set_drop_two));
+    ck_assert(!oldest("q").there);
+    send_all("q", "a");
+    struct queue_sent b;
+    ck_assert_int_eq(try_send("q", "b", &b), ERR_OK);
+    fake_clock_pass(&bench.clock, 5000);
+    ck_assert(oldest("q").state == QUEUE_READY && oldest("q").age_ms == 5001);
+    struct got g = receive_for("q", 2, 30000);
+    struct queue_oldest o = oldest("q");
+    ck_assert(o.state == QUEUE_LEASED && o.left_ms == 30000);
+    int a = bytes_equal(g.at[0].body, BYTES_OF("a")) ? 0 : 1;
+    ck_assert_int_eq(delete_receipt("q", g.at[a].receipt), ERR_OK);
+    o = oldest("q");
+    ck_assert_mem_eq(o.id, b.id, 16);
+    ck_assert_uint_eq(o.partition, b.partition);
+    ck_assert_int_eq(delete_receipt("q", g.at[1 - a].receipt), ERR_OK);
+    ck_assert(!oldest("q").there);
+    send_delayed("later", "x", 60000);
+    ck_assert(oldest("later").state == QUEUE_DELAYED && oldest("later").left_ms == 60000);
+}
+END_TEST
+
+START_TEST(behind_a_leased_message_of_its_group_is_told)
+{
+    send_grouped("q.fifo", "a1", "a", "1");
+    send_grouped("q.fifo", "a2", "a", "2");
+    struct got g = receive_for("q.fifo", 2, 30000);
+    ck_assert_uint_eq(g.n, 2);
+    ck_assert(oldest("q.fifo").state == QUEUE_LEASED && !oldest("q.fifo").behind_leased);
+    ck_assert_int_eq(extend_receipt("q.fifo", g.at[0].receipt, 0), ERR_OK);
+    ck_assert(oldest("q.fifo").state == QUEUE_READY && oldest("q.fifo").behind_leased);
+    ck_assert_int_eq(extend_receipt("q.fifo", g.at[1].receipt, 0), ERR_OK);
+    ck_assert(oldest("q.fifo").state == QUEUE_READY && !oldest("q.fifo").behind_leased);
+}
+END_TEST
+
 /* ---- retention by size ---- */
 
 START_TEST(retention_by_size_trims_the_oldest)
@@ -530,6 +604,9 @@ TCase *tcase_limit(void)
     tcase_add_test(t, the_oldest_go_to_the_dead_letter_topic);
     tcase_add_test(t, a_leased_message_is_not_moved_from_under_its_consumer);
     tcase_add_test(t, without_a_dead_letter_topic_sends_are_refused);
+    tcase_add_test(t, a_crash_forgets_what_was_dropped_with_what_it_was_dropped_for);
+    tcase_add_test(t, the_oldest_message_and_why_it_is_there_are_shown);
+    tcase_add_test(t, behind_a_leased_message_of_its_group_is_told);
     tcase_add_test(t, retention_by_size_trims_the_oldest);
     tcase_add_test(t, retention_by_size_counts_all_partitions);
     tcase_add_test(t, threads_that_send_at_once_never_exceed_a_limit);
