@@ -16,10 +16,15 @@
 #include "base/check.h"
 #include "base/err.h"
 
-enum { CATALOG_JSON_FORMAT = 1 };
+enum {
+    CATALOG_JSON_FORMAT = 1,
+    CATALOG_JSON_FORMAT_LIMITS = 2, /* of topics that have limits */
+};
 
 /* The caller gives *out back with json_decref. */
 enum err catalog_json_load(struct bytes json, json_t **out) MUST_USE;
+/* The same for values that come in formats up to `newest`; each caller checks its members by it. */
+enum err catalog_json_load_upto(struct bytes json, int newest, json_t **out) MUST_USE;
 /* Appends root's text and takes root. */
 void catalog_json_store(json_t *root, struct buf *json);
 

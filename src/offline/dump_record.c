@@ -12,6 +12,8 @@ static const char *type_word(enum record_type type)
 {
     static const char *const words[] = {"?",    "MESSAGE", "GROUP",  "LEASE", "DONE", "EXTEND",
                                         "MOVE", "MOVED",   "UNMOVE", "PURGE", "TRIM", "EPOCH"};
+    if (type == RECORD_SIZES)
+        return "SIZES";
     return (size_t)type < sizeof words / sizeof words[0] ? words[type] : words[0];
 }
 
@@ -139,6 +141,23 @@ static void move_words(struct buf *out, const struct record_move *m)
                    (unsigned long long)m->seq);
 }
 
+/* Number:bytes for each. */
+static void sizes_words(struct buf *out, const struct record_sizes *s)
+{
+    struct bytes left = s->numbers;
+    struct cursor sizes = cursor_of(s->sizes);
+    struct record_run run;
+    uint64_t end = 0;
+    buf_put_text(out, "bytes of messages:");
+    while (record_runs_next(&left, &end, &run))
+        for (uint64_t n = run.first; n < end; n++)
+            buf_put_format(out, " %llu:%llu", (unsigned long long)n,
+                           (unsigned long long)cursor_varint(&sizes));
+    if (s->total)
+        buf_put_format(out, "; group %u has %llu live bytes", (unsigned)s->gid,
+                       (unsigned long long)s->live_bytes);
+}
+
 static void words(struct buf *out, const struct record *r, bool bodies)
 {
     switch (r->type) {
@@ -178,6 +197,9 @@ static void words(struct buf *out, const struct record *r, bool bodies)
     case RECORD_EPOCH:
         buf_put_format(out, "start %llu begins to write, at %lld",
                        (unsigned long long)r->epoch.epoch, (long long)r->epoch.now_ms);
+        break;
+    case RECORD_SIZES:
+        sizes_words(out, &r->sizes);
         break;
     case RECORD_EMIT:
     case RECORD_CHECK:
@@ -344,6 +366,21 @@ static void move_json(struct json_writer *w, const struct record_move *m)
     put_id(w, "target_topic_id", &m->target, put_topic_id);
 }
 
+static void sizes_json(struct json_writer *w, const struct record_sizes *s)
+{
+    struct cursor sizes = cursor_of(s->sizes);
+    put_runs(w, s->numbers);
+    json_put_key(w, "message_bytes");
+    json_begin_array(w);
+    while (sizes.left > 0 && !sizes.bad)
+        json_put_uint64(w, cursor_varint(&sizes));
+    json_end_array(w);
+    if (s->total) {
+        put_uint(w, "group", s->gid);
+        put_uint(w, "live_bytes", s->live_bytes);
+    }
+}
+
 static void fields_json(struct json_writer *w, const struct record *r, bool bodies)
 {
     switch (r->type) {
@@ -384,6 +421,9 @@ static void fields_json(struct json_writer *w, const struct record *r, bool bodi
     case RECORD_EPOCH:
         put_uint(w, "begins", r->epoch.epoch);
         put_int(w, "now_ms", r->epoch.now_ms);
+        break;
+    case RECORD_SIZES:
+        sizes_json(w, &r->sizes);
         break;
     case RECORD_EMIT:
     case RECORD_CHECK:

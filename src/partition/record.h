@@ -29,6 +29,7 @@ enum record_type {
     RECORD_EMIT = 12,  /* reserved */
     RECORD_CHECK = 13, /* reserved */
     RECORD_GAP = 14,   /* reserved */
+    RECORD_SIZES = 15,
 };
 
 enum {
@@ -36,6 +37,7 @@ enum {
     RECORD_ID_BYTES_MAX = 1024, /* ids and names of any kind */
     RECORD_HOLDER_BYTES_MAX = 64,
     RECORD_LEASE_NUMBERS_MAX = 1000, /* in one LEASE */
+    RECORD_SIZES_NUMBERS_MAX = 1000, /* in one SIZES */
 };
 
 struct uuid {
@@ -152,6 +154,17 @@ struct record_epoch {
     int64_t now_ms;
 };
 
+/* What the state cannot know by itself, since it forgets a message once it is folded in: how many
+ * bytes (record_message_bytes) unfinished messages have, before a later record finishes or moves
+ * them. With `total`, the live bytes of a group were counted anew. */
+struct record_sizes {
+    bool total;
+    uint32_t gid;         /* with total */
+    uint64_t live_bytes;  /* with total */
+    struct bytes numbers; /* runs; may be empty with total */
+    struct bytes sizes;   /* a varint for each number, 1 to 2^32 - 1 */
+};
+
 struct record {
     enum record_type type;
     union {
@@ -165,8 +178,13 @@ struct record {
         struct record_purge purge;
         struct record_trim trim;
         struct record_epoch epoch;
+        struct record_sizes sizes;
     };
 };
+
+/* What a message counts in limits and accounts: its body, and the names, types and values of its
+ * attributes, as SQS counts message size. */
+uint32_t record_message_bytes(const struct record_message *m);
 
 /* Appends the payload (what follows the type byte). */
 void record_encode(const struct record *r, struct buf *out);

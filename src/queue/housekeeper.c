@@ -181,10 +181,12 @@ static void keep_partition(struct queue_partition *p)
 
 static void keep_house(struct queue *q, struct queue_topic **topics, size_t n)
 {
-    for (size_t i = 0; i < n && !__atomic_load_n(&q->stop, __ATOMIC_RELAXED); i++)
+    for (size_t i = 0; i < n && !__atomic_load_n(&q->stop, __ATOMIC_RELAXED); i++) {
+        limit_retain(topics[i]);
         for (uint32_t k = 0; k < topics[i]->partitions_n; k++)
             if (!topics[i]->partitions[k].closed)
                 keep_partition(&topics[i]->partitions[k]);
+    }
     windows_bound(q);
     space_look(q);
     plog_checkpoint_if_due(q->plog);

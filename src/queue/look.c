@@ -117,10 +117,21 @@ void queue_partition_look(struct queue_topic *t, uint32_t partition,
     out->durable_offset = plog_durable(p->log);
     out->end_offset = plog_end(p->log);
     out->next_number = partition_next_number(p->state);
+    struct partition_live live = account_now_locked(p);
+    out->live = (struct queue_live){live.messages, live.bytes};
     struct partition_group_info group;
     if (partition_group_find(p->state, GID_DEFAULT, &group))
         out->floor = group.floor;
     lock_give(&p->lk);
+}
+
+uint64_t queue_topic_disk_bytes(struct queue_topic *t)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < t->partitions_n; i++)
+        if (!t->partitions[i].closed)
+            bytes += plog_log_size(t->partitions[i].log).bytes;
+    return bytes;
 }
 
 /* When the group's oldest message was sent; 0: there is none, or it cannot be read. */

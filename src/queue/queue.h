@@ -190,15 +190,25 @@ struct queue_message {
     struct bytes dedup_id;
 };
 
+/* Messages of group default that are neither finished nor on their way to another topic, and the
+ * bytes of their bodies and attributes (names, types and values, as SQS counts message size). What
+ * has expired counts until it is trimmed. */
+struct queue_live {
+    uint64_t messages;
+    uint64_t bytes;
+};
+
 struct queue_sent {
     uint8_t id[16];
     uint32_t partition;
     uint64_t number; /* SequenceNumber; of the first one when duplicate */
     bool duplicate;
+    struct queue_live had; /* only with ERR_TOPIC_FULL: what the topic held */
 };
 
 /* n <= QUEUE_SEND_MAX messages, in order; errs[i] is each one's fate (ERR_OK also for duplicates,
- * ERR_FULL: the table of dedup ids is, ERR_BUSY). Those of a standard topic that have no dedup id
+ * ERR_FULL: the table of dedup ids is, ERR_TOPIC_FULL, ERR_BUSY). On a FIFO topic none is taken
+ * behind one for which the topic was full. Those of a standard topic that have no dedup id
  * go to one partition, so order is kept among them as among those of one message group. The
  * messages are borrowed until it returns. */
 void queue_send(struct queue_topic *t, const struct queue_message *messages, size_t n,
@@ -299,6 +309,11 @@ struct queue_counters {
 enum err queue_count(struct queue_topic *t, struct bytes group,
                      struct queue_counters *out) MUST_USE;
 
+/* Of the whole topic. Exact; sends in the middle of being accepted count. O(1). */
+struct queue_live queue_topic_live(struct queue_topic *t);
+/* Of all its logs, with what is finished and not given back yet. O(partitions). */
+uint64_t queue_topic_disk_bytes(struct queue_topic *t);
+
 struct queue_partition_info {
     uint32_t partition;
     bool closed; /* damaged: where says file and offset */
@@ -307,6 +322,7 @@ struct queue_partition_info {
     uint64_t start_number, next_number;
     uint64_t segments, bytes;
     struct queue_counters counters; /* of group default */
+    struct queue_live live;
     uint64_t floor;
 };
 uint32_t queue_partitions(struct queue_topic *t);
@@ -430,6 +446,24 @@ enum err queue_peek(struct queue_topic *t, const struct queue_peek *request, str
  * group, partition or message; not committed yet; expired; no longer stored. */
 enum err queue_message_look(struct queue_topic *t, struct bytes group, uint32_t partition,
                             uint64_t number, struct arena *arena, struct queue_seen *out) MUST_USE;
+
+/* The oldest message that group default has not finished: all before it is done with, so nothing
+ * holds the room of a partition longer than it. */
+struct queue_oldest {
+    bool there; /* false: all is finished, or nothing is committed, or it cannot be read */
+    uint32_t partition;
+    uint64_t number;
+    uint8_t id[16];
+    int64_t sent_wall_ms;
+    int64_t age_ms;                 /* since it was accepted, by partition time */
+    enum queue_message_state state; /* why it is still there */
+    bool behind_leased;             /* FIFO, READY: another message of its group is leased */
+    int64_t left_ms;                /* leased: until the lease ends; delayed: until it is due */
+    char holder[QUEUE_HOLDER_BYTES_MAX + 1]; /* leased: as given; else "" */
+};
+/* [job] One message is read a partition. */
+void queue_partition_oldest(struct queue_topic *t, uint32_t partition, struct queue_oldest *out);
+void queue_topic_oldest(struct queue_topic *t, struct queue_oldest *out);
 
 /* ---- looking at the log ---- */
 

@@ -74,6 +74,7 @@ static void append_locked(struct receiving *r, struct queue_partition *p, int64_
     const struct partition_grant *g = r->grant;
     struct appending a;
     append_begin_locked(&a, p, now_ms);
+    account_sizes_locked(&a, g);
     if (g->picks_n > 0)
         append_put_locked(&a, &g->lease);
     for (size_t i = 0; i < g->moves_n; i++)

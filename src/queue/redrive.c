@@ -295,6 +295,7 @@ static enum err plan_locked(struct queue_partition *p, const struct redrive_conf
     if (e == ERR_OK && grant->moves_n > 0) {
         struct appending a;
         append_begin_locked(&a, p, view.now_ms);
+        account_sizes_locked(&a, grant);
         for (size_t i = 0; i < grant->moves_n; i++)
             append_put_locked(&a, &grant->moves[i]);
         append_end_locked(&a, true);

@@ -9,6 +9,7 @@
 enum {
     RECORD_EXTRA_BYTES = 512, /* what a record adds to its body, attributes and ids, at most */
     PARCELS_FEW = 10,         /* an SQS batch: its parcels lie on the stack */
+    ROOM_TRIES_MAX = 100,     /* to make room for one message */
 };
 
 /* One message on its way. */
@@ -27,6 +28,7 @@ struct sending {
     enum err *errs;
     size_t n;
     struct parcel *parcels;
+    bool full; /* FIFO: the topic was, for one of them */
 };
 
 static void attributes_encode(const struct queue_message *m, struct buf *out)
@@ -100,6 +102,8 @@ static enum err send_one_locked(struct sending *s, size_t i, struct appending *a
         memcpy(sent->id, first.id.at, sizeof sent->id);
         return ERR_OK;
     }
+    if (e == ERR_OK)
+        e = limit_reserve_locked(a, s->config, record_message_bytes(m), &sent->had);
     if (e != ERR_OK)
         return e;
     m->id = message_id_new_locked(p);
@@ -118,34 +122,65 @@ static size_t bytes_to(const struct sending *s, uint32_t partition)
     return bytes;
 }
 
-/* All messages for one partition, in order, as one batch. Refusals wait for commit as well: what
- * they saw may not be committed yet. */
-static void send_to(struct sending *s, uint32_t partition, struct queue_wait *w)
+/* The messages for one partition from s->messages[*next] on, in order, as one batch, up to one for
+ * which room must be made first (ERR_NEED). Refusals wait for commit as well: what they saw may not
+ * be committed yet. */
+static enum err send_some(struct sending *s, uint32_t partition, size_t *next, struct queue_wait *w)
 {
     struct queue_partition *p = &s->t->partitions[partition];
     lock_take(&p->lk);
     enum err e = partition_check_locked(p, bytes_to(s, partition));
     if (e != ERR_OK) {
         lock_give(&p->lk);
-        for (size_t i = 0; i < s->n; i++)
-            if (s->parcels[i].partition == partition)
-                s->errs[i] = e;
-        return;
+        for (; *next < s->n; ++*next)
+            if (s->parcels[*next].partition == partition)
+                s->errs[*next] = e;
+        return ERR_OK;
     }
     struct partition_view view = partition_view_locked(p, s->config);
     struct appending a;
     append_begin_locked(&a, p, view.now_ms);
     size_t sent_n = 0;
-    for (size_t i = 0; i < s->n; i++) {
+    for (; *next < s->n && e != ERR_NEED; *next += e != ERR_NEED) {
+        size_t i = *next;
+        e = ERR_OK;
         if (s->parcels[i].partition != partition)
             continue;
-        s->errs[i] = send_one_locked(s, i, &a, &view);
-        sent_n += s->errs[i] == ERR_OK && !s->sent[i].duplicate;
+        e = s->full ? ERR_TOPIC_FULL : send_one_locked(s, i, &a, &view);
+        if (e == ERR_TOPIC_FULL && s->full)
+            s->sent[i].had = queue_topic_live(s->t);
+        s->errs[i] = e;
+        s->full = s->full || (e == ERR_TOPIC_FULL && s->t->fifo);
+        sent_n += e == ERR_OK && !s->sent[i].duplicate;
     }
     append_end_locked(&a, true);
     wait_mark_locked(w, p);
     lock_give(&p->lk);
     STAT_ADD(s->t->q, sent, sent_n);
+    return e == ERR_NEED ? ERR_NEED : ERR_OK;
+}
+
+/* Others may take the room that was made, so it is made a bounded number of times. */
+static void send_to(struct sending *s, uint32_t partition, struct queue_wait *w)
+{
+    size_t next = 0, at = 0;
+    int tries = 0;
+    if (limit_lets_go(s->config))
+        heads_begin(&s->t->partitions[partition]);
+    while (send_some(s, partition, &next, w) == ERR_NEED) {
+        tries = next == at ? tries + 1 : 0;
+        at = next;
+        enum err e = ERR_BUSY;
+        if (tries < ROOM_TRIES_MAX)
+            e = limit_make_room(s->t, s->config,
+                                record_message_bytes(&s->parcels[next].record.message));
+        if (e == ERR_OK)
+            continue;
+        s->errs[next] = e;
+        s->sent[next].had = queue_topic_live(s->t);
+        s->full = s->full || s->t->fifo;
+        next++;
+    }
 }
 
 /* A whole call goes to one partition, so that it is one batch; the next call to the next. */

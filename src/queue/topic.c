@@ -36,6 +36,7 @@ struct queue_topic *topic_new(struct queue *q, struct topic_config *config, int6
     t->partitions_n = config->partitions;
     t->refs = 1;
     t->settings = settings_new(config, rev);
+    lock_init(&t->limits_lk, LOCK_RANK_LIMITS);
     waiters_init(&t->waiters, t, GID_DEFAULT);
     t->partitions = mem_new_array(t->partitions_n, sizeof t->partitions[0]);
     lock_take(&q->topics_lk);
@@ -53,6 +54,7 @@ void topic_free(struct queue_topic *t)
         partition_fini(&t->partitions[i]);
     mem_free(t->partitions);
     waiters_fini(&t->waiters);
+    lock_fini(&t->limits_lk);
     settings_free(t->settings);
     settings_free(t->retired);
     redrive_free(t);

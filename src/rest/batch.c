@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/check.h"
+#include "front/rules.h"
 #include "rest/message.h"
 #include "rest/put.h"
 #include "rest/sent.h"
@@ -38,9 +39,14 @@ void rest_sent_put(struct json_writer *w, const struct queue_sent *sent, const u
     json_end_object(w);
 }
 
-void rest_sent_fault(struct rest_fault *f, enum err e)
+void rest_sent_fault(struct rest_fault *f, enum err e, const struct topic_config *config,
+                     const struct queue_sent *sent)
 {
-    if (e == ERR_FULL)
+    char text[FRONT_FULL_TEXT_ROOM];
+    if (e == ERR_TOPIC_FULL) {
+        front_full_text(config, sent, text);
+        rest_fault_set(f, REST_PROBLEM_TOPIC_FULL, "%s", text);
+    } else if (e == ERR_FULL)
         rest_fault_set(f, REST_PROBLEM_TOO_MANY_DEDUPLICATION_IDS, "%s", err_text(e));
     else
         rest_fault_of_err(f, e);
@@ -188,7 +194,7 @@ static void reply(struct rest_call *c)
     for (size_t i = 0; i < b->n; i++) {
         size_t k = b->result_of[i];
         if (b->faults[i].problem == REST_PROBLEM_NONE && b->errs[k] != ERR_OK)
-            rest_sent_fault(&b->faults[i], b->errs[k]);
+            rest_sent_fault(&b->faults[i], b->errs[k], c->config, &b->sent[k]);
         if (b->faults[i].problem == REST_PROBLEM_NONE) {
             rest_sent_put(&w, &b->sent[k], b->messages[k].body_md5, true);
             continue;

@@ -109,7 +109,7 @@ static enum err put_partition(struct json_writer *w, struct rest_call *c, uint32
                               bool segments)
 {
     struct queue_partition_info p;
-    struct queue_bytes bytes;
+    struct queue_oldest oldest;
     queue_partition_look(c->topic, index, &p);
     json_begin_object(w);
     put_number(w, "partition", index);
@@ -121,9 +121,7 @@ static enum err put_partition(struct json_writer *w, struct rest_call *c, uint32
         json_end_object(w);
         return ERR_OK;
     }
-    enum err e = queue_partition_bytes(c->topic, index, &bytes);
-    if (e != ERR_OK)
-        return e;
+    enum err e = ERR_OK;
     put_number(w, "start_offset", p.start_offset);
     put_number(w, "durable_offset", p.durable_offset);
     put_number(w, "end_offset", p.end_offset);
@@ -134,10 +132,11 @@ static enum err put_partition(struct json_writer *w, struct rest_call *c, uint32
     json_begin_object(w);
     rest_put_counters(w, &p.counters);
     json_end_object(w);
-    put_number(w, "segments", bytes.segments);
-    put_number(w, "bytes", bytes.bytes);
-    put_number(w, "bytes_live", bytes.bytes_live);
-    put_number(w, "bytes_dead", bytes.bytes - bytes.bytes_live);
+    put_number(w, "segments", p.segments);
+    put_number(w, "bytes", p.bytes);
+    rest_put_usage(w, &p.live, p.bytes);
+    queue_partition_oldest(c->topic, index, &oldest);
+    rest_put_oldest(w, &oldest);
     if (segments)
         e = put_segments(w, c, index);
     json_end_object(w);

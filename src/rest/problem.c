@@ -95,6 +95,9 @@ bool rest_fault_of_err(struct rest_fault *f, enum err e)
     case ERR_BUSY:
         p = REST_PROBLEM_OVERLOADED;
         break;
+    case ERR_TOPIC_FULL:
+        p = REST_PROBLEM_TOPIC_FULL;
+        break;
     case ERR_NO_SPACE:
         p = REST_PROBLEM_DISK_FULL;
         break;

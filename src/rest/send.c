@@ -131,7 +131,7 @@ static void reply(struct rest_call *c)
 {
     const struct send *s = c->state;
     if (s->err != ERR_OK) {
-        rest_sent_fault(&c->fault, s->err);
+        rest_sent_fault(&c->fault, s->err, c->config, &s->sent);
         rest_reply_fault(c);
         return;
     }

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "rest/query.h"
 
-enum { TAG_NAME_MAX = 128, TAG_VALUE_MAX = 256, MEMBERS_ROOM = 400 };
+enum { TAG_NAME_MAX = 128, TAG_VALUE_MAX = 256, MEMBERS_ROOM = 500 };
 
 static const struct {
     const char *name;
@@ -57,6 +57,19 @@ static bool read_scope(struct reading *r, const struct rest_place *at, int64_t *
     if (text.at == NULL || *value == 1 || bytes_equal(text, BYTES_OF("topic")))
         return true;
     return rest_body_fault(r->fault, REST_PROBLEM_INVALID_BODY, at, "must be topic or group");
+}
+
+static bool read_when_full(struct reading *r, const struct rest_place *at, int64_t *value)
+{
+    struct bytes text = BYTES_NONE;
+    enum topic_when_full way = TOPIC_FULL_REJECT;
+    if (!rest_body_text(&r->json, at, 0, 64, &text, r->fault))
+        return false;
+    if (text.at != NULL && !topic_when_full_read(text, &way))
+        return rest_body_fault(r->fault, REST_PROBLEM_INVALID_BODY, at,
+                               "must be reject, drop_oldest or dead_letter");
+    *value = way;
+    return true;
 }
 
 static bool read_target(struct reading *r, const struct rest_place *at)
@@ -153,7 +166,8 @@ static bool read_value(struct reading *r, unsigned id, bool seconds, const struc
         s->value = flag;
         return true;
     case REST_CHOICE:
-        return read_scope(r, at, &s->value);
+        return id == REST_SETTING_when_full ? read_when_full(r, at, &s->value)
+                                            : read_scope(r, at, &s->value);
     case REST_OBJECT:
         return id == REST_SETTING_redrive ? read_redrive(r, at) : read_tags(r, at);
     case REST_TEXT:
@@ -175,7 +189,8 @@ static bool refuse_unknown(struct reading *r, const struct rest_place *at)
 
 static bool read_member(struct reading *r, struct bytes key)
 {
-    static const char *const ignored[] = {"name", "version", "created_at", "modified_at", "stats"};
+    static const char *const ignored[] = {"name",  "version", "created_at", "modified_at",
+                                          "stats", "usage",   "oldest"};
     const struct rest_place at = {NULL, key, 0};
     for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
         if (bytes_equal(key, bytes_of_text(ignored[i]))) {
@@ -341,6 +356,28 @@ static bool apply_tags(const struct rest_settings *s, bool patch, struct topic_c
     return true;
 }
 
+static bool apply_limits(const struct rest_settings *s, bool patch, struct topic_config *t,
+                         struct rest_fault *f)
+{
+    struct rest_place at;
+    int64_t value;
+    if (becomes(&s->values[REST_SETTING_retention_bytes], patch, 0, &value))
+        t->retention_bytes = value;
+    if (becomes(&s->values[REST_SETTING_max_bytes], patch, 0, &value))
+        t->max_bytes = value;
+    if (becomes(&s->values[REST_SETTING_max_messages], patch, 0, &value))
+        t->max_messages = value;
+    if (becomes(&s->values[REST_SETTING_when_full], patch, TOPIC_FULL_REJECT, &value))
+        t->when_full = (enum topic_when_full)value;
+    /* SQS may take the target away; then sends are refused, and other changes are not. */
+    bool touched =
+        !patch || s->values[REST_SETTING_when_full].given || s->values[REST_SETTING_redrive].given;
+    if (touched && t->when_full == TOPIC_FULL_DEAD_LETTER && t->receives_max == 0)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_when_full, &at),
+                               "dead_letter needs redrive, which says where messages go");
+    return true;
+}
+
 bool rest_settings_apply(const struct rest_settings *s, bool patch, bool fresh,
                          struct topic_config *t, struct rest_fault *f)
 {
@@ -348,7 +385,8 @@ bool rest_settings_apply(const struct rest_settings *s, bool patch, bool fresh,
     int64_t value;
     topic_config_init(&preset);
     if (!apply_fixed(s, fresh, t, f) || !apply_fifo_only(s, patch, t, f) ||
-        !apply_redrive(s, patch, t, f) || !apply_tags(s, patch, t, f))
+        !apply_redrive(s, patch, t, f) || !apply_tags(s, patch, t, f) ||
+        !apply_limits(s, patch, t, f))
         return false;
     if (becomes(&s->values[REST_SETTING_visibility], patch, preset.visibility_ms, &value))
         t->visibility_ms = value;

@@ -19,7 +19,8 @@ enum rest_setting_id {
 struct rest_setting {
     bool given; /* in the body, as null too */
     bool null;
-    int64_t value; /* NUMBER; DURATION in ms; FLAG; CHOICE: 1 for "group" */
+    int64_t value; /* NUMBER; DURATION in ms; FLAG; CHOICE: 1 for "group",
+                      enum topic_when_full */
 };
 
 struct rest_tag {

@@ -53,6 +53,8 @@ bool sqs_fault_of_err(struct sqs_fault *f, enum err e)
     case ERR_NOT_FOUND: /* deleted since it was found */
         return sqs_fault_set(f, SQS_FAULT_QUEUE_DOES_NOT_EXIST,
                              "The specified queue does not exist.");
+    case ERR_TOPIC_FULL:
+        return sqs_fault_set(f, SQS_FAULT_OVER_LIMIT, "The queue is full: %s.", err_text(e));
     case ERR_BUSY:
     case ERR_FULL:
     case ERR_NEED:

@@ -239,6 +239,14 @@ def topics_are_listed_changed_and_dropped():
         assert "VisibilityTimeout: 9" in shown and "DelaySeconds: 1" in shown
         assert cli(s, "topics", "set", "jobs")[0] == 2
         assert cli(s, "topics", "set", "jobs", "-o", "Nonsense=1")[0] == 1
+        assert cli(s, "topics", "set", "jobs", "-o", "max_messages=2", "-o", "when_full=drop_oldest", "-o", "VisibilityTimeout=8")[0] == 0
+        for body in ("a", "b", "c"):
+            assert cli(s, "send", "jobs", body)[0] == 0
+        shown = cli(s, "topics", "show", "jobs")[1].splitlines()
+        for line in ("VisibilityTimeout: 8", "max_messages: 2", "when_full: drop_oldest", "usage.live_messages: 2", "usage.live_bytes: 2", "oldest.number: 1", "oldest.reason: delayed"):
+            assert line in shown, (line, shown)
+        assert json.loads(cli(s, "topics", "show", "jobs", "--json")[1])["usage"]["live_messages"] == 2
+        assert cli(s, "topics", "set", "jobs", "-o", "max_messages=x")[0] == 1
         assert [x.split()[0] for x in cli(s, "topics", "list")[1].splitlines()] == ["NAME", "jobs", "jobs.fifo"]
         assert cli(s, "topics", "rm", "jobs")[0] == 0
         assert cli(s, "topics", "delete", "jobs.fifo")[0] == 0

@@ -551,8 +551,15 @@ def a_known_state_is_shown_exactly_by_every_view():
             part = s.c.get("/v1/topics/q/partitions").json["partitions"][0]
             assert part["counters"] == want and part["next_number"] == 7 and part["floor"] == 1, part
             one = s.c.get("/v1/topics/q/partitions/0").json
-            assert sum(x["bytes"] for x in one["segment_list"]) == one["bytes"] == one["bytes_live"] + one["bytes_dead"], one
-            assert sum(x["bytes_live"] for x in one["segment_list"]) == one["bytes_live"] > 0, one
+            usage = one["usage"]
+            assert sum(x["bytes"] for x in one["segment_list"]) == one["bytes"] == usage["disk_bytes"], one
+            assert (usage["live_messages"], usage["live_bytes"]) == (6, 15), one
+            assert usage["dead_bytes"] == usage["disk_bytes"] - usage["live_bytes"], one
+            assert s.c.get("/v1/topics/q").json["usage"] == usage
+            oldest = s.c.get("/v1/topics/q").json["oldest"]
+            assert (oldest["number"], oldest["reason"], oldest["holder"]) == (1, "leased", "w") and oldest["id"] == leased[0]["id"], oldest
+            assert 0 < oldest["left_seconds"] <= 30 and oldest["sent_at"] == leased[0]["sent_at"], oldest
+            assert one["oldest"]["number"] == 1, one
             dead = s.c.get("/v1/topics/dead/messages").json["messages"]
             assert [(m["body"], m["dead_letter_source"], m["state"]) for m in dead] == [("poison", "q", "ready")], dead
             assert s.stop() == 0
@@ -780,6 +787,60 @@ def a_thousand_parameters_or_ten_thousand_members_are_refused_quickly():
         assert s.c.get("/v1/topics/q").status == 200
 
 
+# ---- limits ----
+
+@test
+def a_full_topic_refuses_and_says_why():
+    with Rested() as s:
+        t = s.c.topic(max_messages=2, max_bytes=10)
+        assert (t["max_messages"], t["max_bytes"], t["when_full"], t["usage"]["live_bytes"]) == (2, 10, "reject", 0), t
+        assert s.c.put("/v1/topics/q", t).json == t  # what GET gave may be put back
+        s.c.send(b"123456")
+        a = s.c.post("/v1/topics/q/messages", b"12345")
+        problem(a, 507, "topic_full")
+        assert "6 bytes" in a.json["detail"] and "max_bytes is 10" in a.json["detail"], a
+        got = s.c.post("/v1/topics/q/messages:batch", {"messages": [{"body": "a"}, {"body": "b"}]}).json
+        assert got["failed"] == 1 and got["results"][1]["problem"]["type"] == "/problems/topic_full", got
+        assert "2 unfinished messages" in got["results"][1]["problem"]["detail"], got
+        status, body = s.c.raw("POST", "/", json.dumps({"QueueUrl": "q", "MessageBody": "x"}).encode(),
+                               {"X-Amz-Target": "AmazonSQS.SendMessage", "Content-Type": "application/x-amz-json-1.0"})[:2]
+        assert status == 403 and b"#OverLimit" in body and b"max_messages is 2" in body, (status, body)
+        batch = s.c.call("SendMessageBatch", QueueUrl="q", Entries=[{"Id": "a", "MessageBody": "x"}])
+        assert [(f["Id"], f["Code"], f["SenderFault"]) for f in batch["Failed"]] == [("a", "OverLimit", True)], batch
+        for _ in range(2):
+            assert s.c.get("/v1/topics/q").json["usage"]["live_messages"] == 2
+            s.kill()
+            s.start()
+            s.c = Rest(s.port)
+        assert s.c.delete(s.c.receive()[0]["lease_url"]).status == 204
+        s.c.send(b"12345")
+        assert s.c.get("/v1/topics/q").json["usage"]["live_bytes"] == 6
+        assert s.c.patch("/v1/topics/q", {"max_messages": None}).json.get("max_messages") is None
+        s.c.send(b"6")
+
+
+@test
+def the_oldest_messages_make_room_where_the_topic_says_so():
+    with Rested() as s:
+        s.c.topic(max_messages=2, when_full="drop_oldest")
+        for body in (b"a", b"b", b"c"):
+            s.c.send(body)
+        assert [m["body"] for m in s.c.receive(max=10, visibility=0)] == ["b", "c"]
+        assert s.c.post("/v1/topics/q/purge").status == 200
+        problem(s.c.patch("/v1/topics/q", {"when_full": "dead_letter"}), 400, "invalid_body", ("pointer", "/when_full"))
+        s.c.topic("dead")
+        s.c.patch("/v1/topics/q", {"when_full": "dead_letter", "redrive": {"topic": "dead", "receives_max": 3}})
+        for body in (b"d", b"e", b"f"):
+            s.c.send(body)
+        wait_until(lambda: s.c.get("/v1/topics/dead").json["usage"]["live_messages"] == 1, "the oldest is moved")
+        assert [m["body"] for m in s.c.receive("dead", wait=10)] == ["d"]
+        problem(s.c.patch("/v1/topics/q", {"redrive": None}), 400, "invalid_body", ("pointer", "/when_full"))
+        s.c.topic("kept", retention_bytes=3)
+        for body in (b"aa", b"bb"):
+            s.c.send(body, "kept")
+        wait_until(lambda: s.c.get("/v1/topics/kept").json["usage"]["live_bytes"] == 2, "the oldest is trimmed")
+
+
 @test
 def settings_out_of_bounds_name_their_place():
     with Rested() as s:
@@ -789,6 +850,8 @@ def settings_out_of_bounds_name_their_place():
                  ({"visibility_seconds": "1"}, "/visibility_seconds"), ({"visibility_seconds": 0.0001}, "/visibility_seconds"),
                  ({"delay": "16m"}, "/delay"), ({"retention": "59s"}, "/retention"), ({"retention": "15d"}, "/retention"),
                  ({"receive_wait": 21}, "/receive_wait"), ({"message_bytes_max": 1023}, "/message_bytes_max"), ({"message_bytes_max": "x"}, "/message_bytes_max"),
+                 ({"max_bytes": -1}, "/max_bytes"), ({"max_messages": "x"}, "/max_messages"), ({"retention_bytes": (1 << 50) + 1}, "/retention_bytes"),
+                 ({"when_full": "explode"}, "/when_full"), ({"when_full": "dead_letter"}, "/when_full"),
                  ({"partitions": 121}, "/partitions"), ({"partitions": 0}, "/partitions"), ({"fifo": "yes"}, "/fifo"), ({"tags": []}, "/tags"),
                  ({"tags": {"a": 1}}, "/tags/a"), ({"tags": {"": "x"}}, "/tags/"), ({"tags": {"a/b~c": "\0"}}, "/tags/a~1b~0c"), ({"tags": {"x" * 129: ""}}, None),
                  ({"tags": {str(i): "" for i in range(51)}}, "/tags"), ({"redrive": "x"}, "/redrive"), ({"redrive": {"x": 1}}, "/redrive/x"),

@@ -79,7 +79,9 @@ static struct record some_record(struct rng *rng, struct buf *list, struct recor
 {
     struct record r;
     memset(&r, 0, sizeof r);
-    r.type = (enum record_type)(RECORD_MESSAGE + rng_below(rng, RECORD_EPOCH));
+    r.type = (enum record_type)(RECORD_MESSAGE + rng_below(rng, RECORD_EPOCH + 1));
+    if (r.type > RECORD_EPOCH)
+        r.type = RECORD_SIZES;
     uint32_t gid = (uint32_t)rng_next(rng);
     switch ((int)r.type) {
     case RECORD_MESSAGE:
@@ -119,6 +121,16 @@ static struct record some_record(struct rng *rng, struct buf *list, struct recor
         break;
     case RECORD_EPOCH:
         r.epoch = (struct record_epoch){rng_next(rng), some_time(rng)};
+        break;
+    case RECORD_SIZES:
+        r.sizes = (struct record_sizes){true, gid, some_number(rng), BYTES_NONE, BYTES_NONE};
+        if (rng_below(rng, 2)) {
+            r.sizes.numbers = (struct bytes){"\4\1\7\0", 4};
+            r.sizes.sizes = (struct bytes){"\1\200\1\377\377\377\377\17", 8};
+            r.sizes.total = rng_below(rng, 2);
+        }
+        if (!r.sizes.total)
+            r.sizes.gid = 0, r.sizes.live_bytes = 0;
         break;
     default:
         ck_abort();
@@ -172,6 +184,12 @@ static void same_record(const struct record *a, const struct record *b)
         return;
     case RECORD_DONE:
         ck_assert(a->done.gid == b->done.gid && bytes_equal(a->done.numbers, b->done.numbers));
+        return;
+    case RECORD_SIZES:
+        ck_assert(a->sizes.total == b->sizes.total && a->sizes.gid == b->sizes.gid);
+        ck_assert(a->sizes.live_bytes == b->sizes.live_bytes);
+        ck_assert(bytes_equal(a->sizes.numbers, b->sizes.numbers));
+        ck_assert(bytes_equal(a->sizes.sizes, b->sizes.sizes));
         return;
     default: /* no padding that differs: both were cleared first */
         ck_assert(a->moved.seq == b->moved.seq);
@@ -286,7 +304,7 @@ START_TEST(reserved_types_and_unknown_flags_are_a_newer_format)
     ck_assert_int_eq(record_decode(RECORD_EMIT, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
     ck_assert_int_eq(record_decode(RECORD_CHECK, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
     ck_assert_int_eq(record_decode(RECORD_GAP, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
-    ck_assert_int_eq(record_decode(15, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
+    ck_assert_int_eq(record_decode(16, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
     for (unsigned bit = 8; bit < 64; bit++) {
         struct buf b = BUF_EMPTY;
         buf_put_varint(&b, (uint64_t)1 << bit);
@@ -295,6 +313,7 @@ START_TEST(reserved_types_and_unknown_flags_are_a_newer_format)
     }
     ck_assert_int_eq(record_decode(RECORD_GROUP, BYTES_OF("\1\2\1\1\0"), &out), ERR_NEWER_FORMAT);
     ck_assert_int_eq(record_decode(RECORD_PURGE, BYTES_OF("\1\2\1"), &out), ERR_NEWER_FORMAT);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\2\2\1\0\1"), &out), ERR_NEWER_FORMAT);
 }
 END_TEST
 
@@ -306,6 +325,33 @@ START_TEST(numbers_must_rise_and_runs_must_not_touch)
     ck_assert_int_eq(record_decode(RECORD_DONE, BYTES_OF("\1\0\0\0\0"), &out), ERR_CORRUPT);
     ck_assert_int_eq(record_decode(RECORD_DONE, BYTES_OF("\1\0"), &out), ERR_CORRUPT);
     ck_assert_int_eq(record_decode(RECORD_DONE, BYTES_OF("\1"), &out), ERR_CORRUPT);
+}
+END_TEST
+
+START_TEST(each_number_of_a_sizes_record_has_one_size)
+{
+    struct record out;
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\0\2\1\1\5\6"), &out), ERR_OK);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\0\2\1\1\5"), &out), ERR_CORRUPT);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\0\2\1\1\5\6\7"), &out), ERR_CORRUPT);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\0\2\1\1\5\0"), &out), ERR_CORRUPT);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\0\0"), &out), ERR_CORRUPT);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\1\7\5\0"), &out), ERR_OK);
+    ck_assert_uint_eq(out.sizes.live_bytes, 5);
+}
+END_TEST
+
+START_TEST(a_message_counts_its_body_and_its_attributes)
+{
+    struct buf list = BUF_EMPTY;
+    struct record_attribute a = {BYTES_OF("color"), BYTES_OF("String"), ATTRIBUTE_TEXT,
+                                 BYTES_OF("red")};
+    record_attribute_put(&list, &a);
+    struct record_message m = {.body = BYTES_OF("body"), .trace = BYTES_OF("Root=1")};
+    ck_assert_uint_eq(record_message_bytes(&m), 4);
+    m.attributes = buf_bytes(&list);
+    ck_assert_uint_eq(record_message_bytes(&m), 4 + 5 + 6 + 3);
+    buf_fini(&list);
 }
 END_TEST
 
@@ -341,6 +387,8 @@ Suite *suite_new(void)
     tcase_add_test(all, a_plain_message_costs_41_bytes_beside_its_body);
     tcase_add_test(all, reserved_types_and_unknown_flags_are_a_newer_format);
     tcase_add_test(all, numbers_must_rise_and_runs_must_not_touch);
+    tcase_add_test(all, each_number_of_a_sizes_record_has_one_size);
+    tcase_add_test(all, a_message_counts_its_body_and_its_attributes);
     tcase_add_test(all, runs_come_back_as_they_were_put);
     suite_add_tcase(suite, all);
     return suite;
