@@ -80,6 +80,7 @@ void topic_config_init(struct topic_config *t)
         .retention_ms = 345600000, /* 4 days */
         .visibility_ms = 30000,
         .message_bytes_max = TOPIC_MESSAGE_BYTES_MAX,
+        .delete_retention_ms = TOPIC_DELETE_RETENTION_MS,
     };
 }
 
@@ -135,6 +136,16 @@ static json_t *list_encode(const struct topic_attribute *at, size_t n)
     return object;
 }
 
+/* Only a topic that needs the newer format has it, so that an older broker reads all others. */
+static void put_compact(json_t *root, const struct topic_config *t)
+{
+    CHECK(root != NULL);
+    json_t *retention = catalog_json_int64(t->delete_retention_ms);
+    CHECK(json_object_set_new(root, "format", json_integer(CATALOG_JSON_FORMAT_TOPIC)) == 0);
+    CHECK(json_object_set_new(root, "cleanup", json_string("compact")) == 0);
+    CHECK(json_object_set_new(root, "delete_retention_ms", retention) == 0);
+}
+
 void topic_config_encode(const struct topic_config *t, struct buf *json)
 {
     char id[33];
@@ -153,13 +164,15 @@ void topic_config_encode(const struct topic_config *t, struct buf *json)
         (int)t->dedup_per_group, "receives_max", (json_int_t)t->receives_max, "dead_letter",
         t->dead_letter, "attributes", list_encode(t->attributes, t->attributes_n), "tags",
         list_encode(t->tags, t->tags_n));
+    if (t->compact)
+        put_compact(root, t);
     catalog_json_store(root, json);
 }
 
 /* What json_unpack lends of a topic before its bounds are checked; valid while the root lives. */
 struct topic_parts {
     const char *id, *name, *state, *created, *modified, *delay, *retention, *visibility, *wait;
-    const char *dead_letter;
+    const char *dead_letter, *cleanup, *delete_retention; /* these two NULL: not there */
     json_int_t partitions, message_bytes_max, receives_max;
     json_t *attributes, *tags;
     int format, fifo, content_dedup, dedup_per_group;
@@ -167,17 +180,19 @@ struct topic_parts {
 
 static bool topic_parts_read(json_t *root, struct topic_parts *p)
 {
+    p->cleanup = p->delete_retention = NULL;
     return json_unpack_ex(
                root, NULL, JSON_STRICT,
                "{s:i, s:s, s:s, s:s, s:b, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:b, s:I,"
-               " s:s, s:o, s:o}",
+               " s:s, s:o, s:o, s?s, s?s}",
                "format", &p->format, "id", &p->id, "name", &p->name, "state", &p->state, "fifo",
                &p->fifo, "partitions", &p->partitions, "created_wall_ms", &p->created,
                "modified_wall_ms", &p->modified, "delay_ms", &p->delay, "retention_ms",
                &p->retention, "visibility_ms", &p->visibility, "receive_wait_ms", &p->wait,
                "message_bytes_max", &p->message_bytes_max, "content_dedup", &p->content_dedup,
                "dedup_per_group", &p->dedup_per_group, "receives_max", &p->receives_max,
-               "dead_letter", &p->dead_letter, "attributes", &p->attributes, "tags", &p->tags) == 0;
+               "dead_letter", &p->dead_letter, "attributes", &p->attributes, "tags", &p->tags,
+               "cleanup", &p->cleanup, "delete_retention_ms", &p->delete_retention) == 0;
 }
 
 /* Copies a topic's name. A name goes into keys and paths, so a slash in it would be a breach. */
@@ -224,6 +239,17 @@ static bool number_read(json_int_t v, json_int_t min, json_int_t max, uint32_t *
     return true;
 }
 
+/* Both members, or none. */
+static bool compact_read(const struct topic_parts *p, struct topic_config *t)
+{
+    if (p->cleanup == NULL)
+        return p->delete_retention == NULL;
+    t->compact = true;
+    return strcmp(p->cleanup, "compact") == 0 && !t->fifo && p->delete_retention != NULL &&
+           catalog_int64_read(p->delete_retention, 0, TOPIC_DELETE_RETENTION_MS_MAX,
+                              &t->delete_retention_ms);
+}
+
 /* The bounds of times and sizes are SQS's: a front that allows more must raise the format. */
 static bool topic_read(const struct topic_parts *p, struct topic_config *t)
 {
@@ -245,7 +271,7 @@ static bool topic_read(const struct topic_parts *p, struct topic_config *t)
                        &t->message_bytes_max) &&
            number_read(p->receives_max, 0, TOPIC_RECEIVES_MAX, &t->receives_max) &&
            (redrive ? name_read(p->dead_letter, t->dead_letter) : p->dead_letter[0] == '\0') &&
-           list_read(p->attributes, TOPIC_ATTRIBUTES_MAX, attributes_of(t)) &&
+           compact_read(p, t) && list_read(p->attributes, TOPIC_ATTRIBUTES_MAX, attributes_of(t)) &&
            list_read(p->tags, TOPIC_TAGS_MAX, tags_of(t));
 }
 
@@ -254,7 +280,7 @@ enum err topic_config_decode(struct bytes json, struct topic_config *out)
     json_t *root;
     struct topic_parts parts;
     struct topic_config t;
-    enum err e = catalog_json_load(json, &root);
+    enum err e = catalog_json_load_upto(json, CATALOG_JSON_FORMAT_TOPIC, &root);
     if (e != ERR_OK)
         return e;
     topic_config_init(&t);

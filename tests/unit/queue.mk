@@ -17,3 +17,9 @@ TEST_RUNNERS += tests/unit/test_queue_threads
 tests_unit_test_queue_threads_SOURCES = tests/unit/test_queue_threads.c
 tests_unit_test_queue_threads_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_queue_threads_LDADD = $(QUEUE_TEST_LIBS)
+
+TEST_RUNNERS += tests/unit/test_compact
+tests_unit_test_compact_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fixture.h \
+	tests/unit/test_compact.c
+tests_unit_test_compact_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_compact_LDADD = libplogtest.a $(QUEUE_TEST_LIBS)
