@@ -22,4 +22,4 @@ TEST_RUNNERS += tests/unit/test_compact
 tests_unit_test_compact_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fixture.h \
 	tests/unit/test_compact.c
 tests_unit_test_compact_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_compact_LDADD = libplogtest.a $(QUEUE_TEST_LIBS)
+tests_unit_test_compact_LDADD = liboffline.a libplogtest.a $(QUEUE_TEST_LIBS)
