@@ -67,7 +67,8 @@ static void unblock(struct queue_partition *p, const struct plog_segment *s, siz
     bool idle = p->clean_seen_end == end;
     p->clean_seen_end = end;
     bool late = queue_now_ms(p->q) >= p->compact_late_ms;
-    if (!(idle || late) || cleanable_n + 1 >= n)
+    /* While a round is being written, its segment may begin behind what is durable. */
+    if (!(idle || late) || cleanable_n + 1 >= n || s[n - 1].base_offset > end)
         return;
     if (s[n - 2].end_offset > plog_snapshot_older(p->log))
         snapshot_raise_older(p, s[n - 1].base_offset);
