@@ -15,6 +15,7 @@ INTEGRATION_TESTS = \
 	tests/integration/wire_json.sh \
 	tests/integration/wire_query.sh \
 	tests/integration/wire_actions.sh \
+	tests/integration/wire_cases.sh \
 	tests/integration/bad_input.sh \
 	tests/integration/bad_query.sh \
 	tests/integration/test_attack.sh \
