@@ -24,6 +24,8 @@ enum {
     TOPIC_RECEIVES_MAX = 1000,
     TOPIC_ATTRIBUTES_MAX = 64,
     TOPIC_TAGS_MAX = 50,
+    TOPIC_DELETE_RETENTION_MS = 86400 * 1000, /* by default */
+    TOPIC_DELETE_RETENTION_MS_MAX = 1209600 * 1000,
 };
 #define TOPIC_LIMIT_MAX ((int64_t)1 << 50) /* of max_bytes, max_messages and retention_bytes */
 
@@ -68,6 +70,9 @@ struct topic_config {
     bool dedup_per_group;                 /* DeduplicationScope = messageGroup */
     uint32_t receives_max;                /* 0: no redrive policy */
     char dead_letter[TOPIC_NAME_MAX + 1]; /* the target's name; "" when receives_max is 0 */
+    bool compact; /* the last message of each key stays, and is read as a log; fixed at birth; never
+                     with fifo */
+    int64_t delete_retention_ms; /* of a compact topic: how long a tombstone stays */
     struct topic_attribute
         *attributes; /* what has no field above: Policy, Kms…, RedriveAllowPolicy… */
     size_t attributes_n;

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum err catalog_json_load(struct bytes json, json_t **out)
-{
-    return catalog_json_load_upto(json, CATALOG_JSON_FORMAT, out);
-}
-
 enum err catalog_json_load_upto(struct bytes json, int newest, json_t **out)
 {
     json_t *root = json_loadb(json.n == 0 ? "" : json.at, json.n, JSON_REJECT_DUPLICATES, NULL);
@@ -25,6 +20,11 @@ enum err catalog_json_load_upto(struct bytes json, int newest, json_t **out)
     else
         json_decref(root);
     return e;
+}
+
+enum err catalog_json_load(struct bytes json, json_t **out)
+{
+    return catalog_json_load_upto(json, CATALOG_JSON_FORMAT, out);
 }
 
 static int buf_sink(const char *at, size_t n, void *self)

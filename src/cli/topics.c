@@ -93,6 +93,33 @@ static const char *guard(const char *name)
     return name[0] == '-' ? "-- " : "";
 }
 
+/* Only the REST API makes compact topics. A PUT would replace the settings of one that is there. */
+static enum cli_exit compact_create(const struct cli_args *args, struct cli_client *client)
+{
+    struct buf path = BUF_EMPTY;
+    struct cli_fault fault = {0};
+    json_t *settings = json_pack("{s:s}", "cleanup", "compact");
+    if (args->delete_retention_s >= 0)
+        json_object_set_new(settings, "delete_retention", json_integer(args->delete_retention_s));
+    cli_topic_path(&path, args->words[1], "");
+    buf_put_u8(&path, 0);
+    enum cli_exit e = cli_client_rest(client, "GET", path.at, NULL, NULL, &fault);
+    if (e == CLI_OK) {
+        cli_say("there is a topic %s already", args->words[1]);
+        json_decref(settings);
+        e = CLI_FAILURE;
+    } else if (fault.status == 404) {
+        e = cli_client_rest(client, "PUT", path.at, settings, NULL, NULL);
+    } else {
+        json_decref(settings);
+        e = fault.status == 0 ? e : cli_fault_say(&fault);
+    }
+    buf_fini(&path);
+    return e;
+}
+
+static enum cli_exit topics_set(const struct cli_args *args, struct cli_client *client);
+
 static enum cli_exit topics_create(const struct cli_args *args, struct cli_client *client)
 {
     const char *name = args->words[1];
@@ -102,6 +129,20 @@ static enum cli_exit topics_create(const struct cli_args *args, struct cli_clien
     if (name_n > 5 && strcmp(name + name_n - 5, ".fifo") == 0)
         json_object_set_new(attributes, "FifoQueue", json_string("true"));
     settings_put(args, attributes, rest);
+    if (args->compact) {
+        json_decref(attributes);
+        json_decref(rest);
+        attributes = json_object(); /* they are set below */
+        rest = json_object();
+        enum cli_exit made = compact_create(args, client);
+        if (made == CLI_OK && args->settings.n > 0)
+            made = topics_set(args, client);
+        if (made != CLI_OK) {
+            json_decref(attributes);
+            json_decref(rest);
+            return made;
+        }
+    }
     json_t *request = json_pack("{s:s, s:o}", "QueueName", name, "Attributes", attributes);
     enum cli_exit e = cli_client_call(client, "CreateQueue", request, 0, &reply);
     if (e != CLI_OK) {
@@ -118,7 +159,14 @@ static enum cli_exit topics_create(const struct cli_args *args, struct cli_clien
         cli_print_json(json_incref(reply));
     else
         printf("%s\n", json_string_value(json_object_get(reply, "QueueUrl")) ?: name);
-    cli_hint(args, "%s is there; send to it: leaselog send %s%s 'hello'", name, guard(name), name);
+    if (args->compact)
+        cli_hint(args,
+                 "%s is there; send to it: curl -H 'Leaselog-Key: KEY' -d VALUE "
+                 ".../v1/topics/%s/messages",
+                 name, name);
+    else
+        cli_hint(args, "%s is there; send to it: leaselog send %s%s 'hello'", name, guard(name),
+                 name);
     json_decref(reply);
     return cli_print_done() ? CLI_OK : CLI_FAILURE;
 }
@@ -264,6 +312,10 @@ enum cli_exit cli_run_topics(const struct cli_args *args, struct cli_client *cli
         return cli_usage(args, "which topic? One name is needed");
     if (args->settings.n > 0 && !verbs[i].options)
         return cli_usage(args, "--option belongs to topics create and topics set");
+    if ((args->compact || args->delete_retention_s >= 0) && verbs[i].run != topics_create)
+        return cli_usage(args, "--compact and --delete-retention belong to topics create");
+    if (args->delete_retention_s >= 0 && !args->compact)
+        return cli_usage(args, "--delete-retention goes with --compact");
     if (verbs[i].run == topics_set && args->settings.n == 0)
         return cli_usage(args, "set what? Say -o NAME=VALUE");
     return verbs[i].run(args, client);

@@ -74,7 +74,14 @@ static void message_words(struct buf *out, const struct record_message *m, bool 
     struct bytes list = m->attributes;
     struct record_attribute a;
     put_uuid(out, &m->id);
-    buf_put_format(out, ", %zu bytes, sent ", m->body.n);
+    if (m->key.n > 0) {
+        buf_put_text(out, ", key ");
+        put_quoted(out, m->key);
+    }
+    if (m->tombstone)
+        buf_put_text(out, ", tombstone, sent ");
+    else
+        buf_put_format(out, ", %zu bytes, sent ", m->body.n);
     dump_wall_time(out, m->sent_wall_ms);
     buf_put_format(out, ", accepted at %lld", (long long)m->accepted_ms);
     if (m->due_ms != m->accepted_ms)
@@ -103,7 +110,7 @@ static void message_words(struct buf *out, const struct record_message *m, bool 
         buf_put_format(out, "/%u, move %llu)", (unsigned)m->origin.partition,
                        (unsigned long long)m->origin.move_seq);
     }
-    if (bodies) {
+    if (bodies && !m->tombstone) {
         buf_put_text(out, ": ");
         put_quoted(out, m->body);
     }
@@ -312,7 +319,13 @@ static void origin_json(struct json_writer *w, const struct record_origin *o)
 static void message_json(struct json_writer *w, const struct record_message *m, bool bodies)
 {
     put_id(w, "id", &m->id, put_uuid);
+    if (m->key.n > 0)
+        put_text(w, "key", m->key);
     put_uint(w, "body_bytes", m->body.n);
+    if (m->tombstone) {
+        json_put_key(w, "tombstone");
+        json_put_bool(w, true);
+    }
     put_int(w, "sent_wall_ms", m->sent_wall_ms);
     put_int(w, "accepted_ms", m->accepted_ms);
     put_int(w, "due_ms", m->due_ms);
@@ -331,7 +344,7 @@ static void message_json(struct json_writer *w, const struct record_message *m, 
         attributes_json(w, m->attributes);
     if (m->moved)
         origin_json(w, &m->origin);
-    if (bodies)
+    if (bodies && !m->tombstone)
         put_text(w, "body", m->body);
 }
 

@@ -8,7 +8,7 @@
 #include "plog/files.h"
 #include "plog/format.h"
 
-enum { SNAPSHOT_HEADER_BYTES = 56 };
+enum { SNAPSHOT_HEADER_BYTES = 56, GID_DEFAULT = 1 };
 #define SNAPSHOT_BYTES_MAX ((size_t)4 << 30)
 
 static const char todo_snapshot[] = "remove it: the older snapshot is used, and a new one is made";
@@ -151,6 +151,13 @@ static void pass_gap(struct offline_fold *f, const struct batch_header *h, const
     meet_snapshots(f);
 }
 
+/* Every topic has the group default from its begin on, but for a compact one, which has none. */
+static bool is_compact(const struct offline_fold *f)
+{
+    struct partition_group_info group;
+    return f->state != NULL && !partition_group_find(f->state, GID_DEFAULT, &group);
+}
+
 /* False: the record cannot be read. */
 static enum err pass_record(struct offline_fold *f, struct cursor *c)
 {
@@ -162,6 +169,8 @@ static enum err pass_record(struct offline_fold *f, struct cursor *c)
         e = record_decode(type, payload, &record);
     if (e != ERR_OK)
         return e;
+    if (type == RECORD_TYPE_MESSAGE && record.message.key.n == 0 && is_compact(f))
+        return ERR_NEEDS_KEY;
     if (f->state != NULL)
         partition_apply(f->state, &record);
     f->offset++;
@@ -202,7 +211,8 @@ void offline_fold_skip(struct offline_fold *f, uint64_t offset, uint64_t number)
     meet_snapshots(f);
 }
 
-/* Every message that some group still wants must be stored. */
+/* Every message that some group still wants must be stored. What compaction has taken out of a
+ * compact topic only the keys of those messages could tell, and they are gone. */
 static void check_wanted(struct offline_fold *f, uint64_t start_number)
 {
     uint64_t wanted_from = partition_wanted_from(f->state), missing = 0, first = 0;
@@ -210,7 +220,7 @@ static void check_wanted(struct offline_fold *f, uint64_t start_number)
         missing = partition_wanted_count(f->state, wanted_from, start_number);
         first = wanted_from;
     }
-    for (size_t i = 0; i < f->gaps_n; i++) {
+    for (size_t i = 0; i < f->gaps_n && !is_compact(f); i++) {
         uint64_t n = partition_wanted_count(f->state, f->gaps[i].first, f->gaps[i].end);
         first = missing == 0 && n > 0 ? f->gaps[i].first : first;
         missing += n;

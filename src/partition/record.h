@@ -34,7 +34,7 @@ enum record_type {
 
 enum {
     RECORD_BODY_BYTES_MAX = 1048576,
-    RECORD_ID_BYTES_MAX = 1024, /* ids and names of any kind */
+    RECORD_ID_BYTES_MAX = 1024, /* ids, names and keys of any kind */
     RECORD_HOLDER_BYTES_MAX = 64,
     RECORD_LEASE_NUMBERS_MAX = 1000, /* in one LEASE */
     RECORD_SIZES_NUMBERS_MAX = 1000, /* in one SIZES */
@@ -72,7 +72,7 @@ struct record_origin {
 
 struct record_message {
     struct uuid id;
-    struct bytes body; /* 1 to 1,048,576 bytes */
+    struct bytes body; /* 1 to 1,048,576 bytes; none when it is a tombstone */
     uint8_t body_md5[16];
     struct bytes attributes; /* an encoded list: record_attributes_* */
     struct bytes trace;      /* AWSTraceHeader; n = 0: none */
@@ -87,6 +87,8 @@ struct record_message {
     struct id_hash dedup_hash;
     int64_t dedup_until_ms; /* the window's end; 0 when dedup_hash is none */
     bool moved;             /* origin is set */
+    struct bytes key;       /* of which this is the newest value; n = 0: none */
+    bool tombstone;         /* the key has no value any more: there is a key, and no body */
     struct record_origin origin;
 };
 

@@ -175,7 +175,7 @@ enum err queue_purge_group(struct queue_topic *t, struct bytes group, uint64_t *
     enum err worst = topic_check(t);
     *finished = 0;
     if (worst == ERR_OK && ws == NULL)
-        worst = ERR_NOT_FOUND;
+        worst = topic_no_group(t);
     if (worst != ERR_OK)
         return worst;
     for (uint32_t i = 0; i < t->partitions_n; i++) {

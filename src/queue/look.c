@@ -73,9 +73,9 @@ enum err queue_count(struct queue_topic *t, struct bytes group, struct queue_cou
     const struct topic_config *config = queue_topic_config(t);
     struct queue_counters sum = {0};
     enum err e = topic_check(t);
-    if (e == ERR_OK && ws == NULL)
+    if (e == ERR_OK && ws == NULL && !t->compact)
         e = ERR_NOT_FOUND;
-    for (uint32_t i = 0; e == ERR_OK && i < t->partitions_n; i++) {
+    for (uint32_t i = 0; e == ERR_OK && ws != NULL && i < t->partitions_n; i++) {
         struct partition_counters c;
         e = count_partition(&t->partitions[i], config, ws->gid, &c);
         if (e == ERR_CLOSED) { /* the others are counted */
@@ -158,6 +158,8 @@ enum err queue_group_look(struct queue_topic *t, struct bytes group, struct queu
     struct queue_waiters *ws = topic_waiters(t, group);
     struct queue_group_info info = {0};
     enum err e = queue_count(t, group, &info.counters);
+    if (e == ERR_OK && ws == NULL)
+        e = topic_no_group(t);
     if (e != ERR_OK)
         return e;
     info.waiting = __atomic_load_n(&ws->n, __ATOMIC_RELAXED);

@@ -15,6 +15,7 @@ void partition_init(struct queue_partition *p, struct queue_topic *t, uint32_t i
     p->index = index;
     p->state = partition_new();
     p->head_accepted_ms = INT64_MIN;
+    p->tombstone_ms = INT64_MAX;
     lock_init(&p->lk, LOCK_RANK_PARTITION);
 }
 

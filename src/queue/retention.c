@@ -66,6 +66,8 @@ static bool trim(struct queue_partition *p, const struct expired *head)
 
 bool retention_trim(struct queue_partition *p)
 {
+    if (p->topic->compact)
+        return false;
     int64_t retention_ms = queue_topic_config(p->topic)->retention_ms;
     lock_take(&p->lk);
     int64_t expired_ms = queue_now_ms(p->q) - retention_ms;

@@ -45,6 +45,15 @@ static void attributes_encode(const struct queue_message *m, struct buf *out)
     }
 }
 
+/* A message with a key goes to its key's partition, whatever its dedup id: so that id can only be
+ * compared with those of the same key. */
+static struct bytes dedup_scope(const struct sending *s, const struct queue_message *m)
+{
+    if (!s->t->fifo && m->key.n > 0)
+        return m->key;
+    return s->config->dedup_per_group ? m->group_id : BYTES_NONE;
+}
+
 /* Everything that does not depend on the partition's state or time, before any lock. */
 static void prepare(struct sending *s, size_t i)
 {
@@ -60,13 +69,14 @@ static void prepare(struct sending *s, size_t i)
         .trace = m->trace,
         .group_id = m->group_id,
         .dedup_id = m->dedup_id,
+        .key = m->key,
+        .tombstone = m->tombstone,
     };
     memcpy(r->message.body_md5, m->body_md5, sizeof m->body_md5);
     if (m->group_id.n > 0)
         r->message.group_hash = secret_id_hash(s->t->q, BYTES_NONE, m->group_id);
     if (m->dedup_id.n > 0)
-        r->message.dedup_hash = secret_id_hash(
-            s->t->q, s->config->dedup_per_group ? m->group_id : BYTES_NONE, m->dedup_id);
+        r->message.dedup_hash = secret_id_hash(s->t->q, dedup_scope(s, m), m->dedup_id);
 }
 
 /* RFC 9562, version 4. */
@@ -86,8 +96,12 @@ static enum err send_one_locked(struct sending *s, size_t i, struct appending *a
     struct queue_partition *p = a->p;
     struct record_message *m = &s->parcels[i].record.message;
     int64_t delay_ms = s->messages[i].delay_ms;
-    m->delay_is_default = delay_ms < 0;
-    if (delay_ms < 0)
+    if (s->t->compact && m->key.n == 0)
+        return ERR_NEEDS_KEY;
+    m->delay_is_default = delay_ms < 0 || s->t->compact;
+    if (s->t->compact)
+        delay_ms = 0; /* nothing waits in a log */
+    else if (delay_ms < 0)
         delay_ms = s->config->delay_ms;
     m->accepted_ms = view->now_ms;
     m->sent_wall_ms = view->now_wall_ms;
@@ -118,7 +132,8 @@ static size_t bytes_to(const struct sending *s, uint32_t partition)
     size_t bytes = 0;
     for (size_t i = 0; i < s->n; i++)
         if (s->parcels[i].partition == partition)
-            bytes += s->messages[i].body.n + s->parcels[i].attributes.n + RECORD_EXTRA_BYTES;
+            bytes += s->messages[i].body.n + s->messages[i].key.n + s->parcels[i].attributes.n +
+                     RECORD_EXTRA_BYTES;
     return bytes;
 }
 
@@ -194,9 +209,9 @@ static uint32_t partition_in_turn(struct queue_topic *t)
     return 0;
 }
 
-static uint32_t partition_of(const struct queue_topic *t, const struct id_hash *hash)
+static uint32_t partition_of(const struct queue_topic *t, struct id_hash hash)
 {
-    return (uint32_t)(le_load_u64(hash->at + 8) % t->partitions_n);
+    return (uint32_t)(le_load_u64(hash.at + 8) % t->partitions_n);
 }
 
 static void choose(struct sending *s)
@@ -205,9 +220,12 @@ static void choose(struct sending *s)
     for (size_t i = 0; i < s->n; i++) {
         const struct record_message *m = &s->parcels[i].record.message;
         if (s->t->fifo)
-            s->parcels[i].partition = partition_of(s->t, &m->group_hash);
+            s->parcels[i].partition = partition_of(s->t, m->group_hash);
+        else if (m->key.n > 0)
+            s->parcels[i].partition =
+                partition_of(s->t, secret_id_hash(s->t->q, BYTES_NONE, m->key));
         else if (m->dedup_id.n > 0)
-            s->parcels[i].partition = partition_of(s->t, &m->dedup_hash);
+            s->parcels[i].partition = partition_of(s->t, m->dedup_hash);
         else
             s->parcels[i].partition = turn;
     }
@@ -244,6 +262,8 @@ void queue_send(struct queue_topic *t, const struct queue_message *messages, siz
 {
     struct parcel few[PARCELS_FEW];
     CHECK(n >= 1 && n <= QUEUE_SEND_MAX);
+    for (size_t i = 0; i < n; i++)
+        CHECK(messages[i].key.n <= QUEUE_KEY_BYTES_MAX && (!messages[i].tombstone || t->compact));
     enum err e = may_send(t);
     if (e != ERR_OK) {
         for (size_t i = 0; i < n; i++)

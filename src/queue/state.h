@@ -28,6 +28,7 @@
 #include "catalog/redrive.h"
 #include "partition/look.h"
 #include "plog/plog.h"
+#include "queue/key_map.h"
 #include "queue/queue.h"
 
 enum {
@@ -98,6 +99,10 @@ struct queue_partition {
     size_t looks_n;
     int64_t clean_look_ms; /* not before */
     uint64_t clean_seen_end;
+    /* of compact topics: since the last pass that ended */
+    uint64_t compacted_offset; /* what lies below is clean */
+    int64_t compact_late_ms;   /* from then on, what is dirty is compacted however little it is */
+    int64_t tombstone_ms;      /* when the oldest tombstone that was left was accepted; INT64_MAX */
 
     /* atomic */
     bool moves_open;      /* MOVE records that are committed may need driving */
@@ -132,7 +137,7 @@ struct queue_topic {
     struct queue *q;
     struct uuid id;
     char name[TOPIC_NAME_MAX + 1];
-    bool fifo;
+    bool fifo, compact;
     uint32_t partitions_n;
     struct queue_partition *partitions;
     struct queue_waiters waiters;
@@ -186,9 +191,26 @@ struct attempts {
     struct attempt *first, *last; /* the first ends first */
 };
 
+/* The pass of compaction under way (compact.c); one at a time. The housekeeper's own. */
+struct queue_compaction {
+    bool active;
+    struct uuid topic;
+    uint32_t partition;
+    int64_t now_ms; /* when it began: what is old enough then goes */
+    int64_t delete_retention_ms;
+    struct key_map keys;            /* of the messages in [the last pass's end, end_offset) */
+    bool full;                      /* it ends where the map was full */
+    uint64_t scan_offset, scan_end; /* what is still to be read */
+    uint64_t end_offset, end_number;
+    uint64_t clean_offset; /* the next segment to be cleaned begins at or behind it */
+    int64_t tombstone_ms;  /* as in struct queue_partition */
+    int64_t next_ms;
+};
+
 /* The cleaning under way; one at a time. The housekeeper's own. */
 struct queue_cleaning {
     struct plog_clean *job; /* NULL: none */
+    bool compacts;          /* it is the compaction's */
     struct uuid topic;
     uint32_t partition;
     struct queue_partition *p; /* during a step */
@@ -209,6 +231,7 @@ struct queue {
     uint64_t snapshot_log_bytes;
     uint64_t segment_bytes;
     uint64_t in_flight_max;
+    size_t compact_keys_max;
     int64_t time_base_ms; /* partition time = this + boot_ms; atomic */
 
     struct lock topics_lk;
@@ -232,6 +255,7 @@ struct queue {
     int64_t redrive_next_ms; /* when redrives go on; INT64_MAX: there is none */
     bool failure_told;
     struct queue_cleaning cleaning;
+    struct queue_compaction compaction;
 
     struct job_list jobs;
     struct committer committer;
@@ -289,8 +313,9 @@ void topic_settings_swap(struct queue_topic *t, struct topic_config *config, int
 /* All ready topics, each with a reference; given back with topics_give_back. */
 struct queue_topic **topics_lend(struct queue *q, size_t *n);
 void topics_give_back(struct queue_topic **topics, size_t n);
-/* NULL: no such group. */
+/* NULL: no such group, and topic_no_group says why. */
 struct queue_waiters *topic_waiters(struct queue_topic *t, struct bytes group);
+enum err topic_no_group(const struct queue_topic *t) MUST_USE;
 /* ERR_OK when verbs may run on t. */
 enum err topic_check(const struct queue_topic *t) MUST_USE;
 
@@ -485,6 +510,24 @@ void clean_step(struct queue *q);
 int64_t clean_next_ms(const struct queue *q);
 /* Before the logs are closed. */
 void clean_stop(struct queue *q);
+/* For plog_wanted, with a queue_cleaning as its self: under the partition's lock for microseconds.
+ */
+uint64_t clean_ask(void *cleaning, uint64_t first, size_t n, bool *wanted);
+
+/* ---- compact.c ---- */
+
+enum { COMPACT_KEYS_MAX = 390000 }; /* 12 MiB */
+
+/* Begins a pass over p's log, that of a compact topic, if it is time to look and one is due. */
+void compact_look(struct queue_partition *p);
+/* Goes on with the pass under way. No lock held. */
+void compact_step(struct queue *q);
+/* When it wants to be called again; INT64_MAX: none is under way. */
+int64_t compact_next_ms(const struct queue *q);
+/* The cleaning of p that the pass began has ended. */
+void compact_cleaned(struct queue_partition *p, enum err e);
+/* Before the logs are closed. */
+void compact_stop(struct queue *q);
 
 /* ---- move.c ---- */
 

@@ -33,6 +33,7 @@ struct queue_topic *topic_new(struct queue *q, struct topic_config *config, int6
     memcpy(t->id.at, config->id, sizeof t->id.at);
     memcpy(t->name, config->name, sizeof t->name);
     t->fifo = config->fifo;
+    t->compact = config->compact;
     t->partitions_n = config->partitions;
     t->refs = 1;
     t->settings = settings_new(config, rev);
@@ -245,7 +246,13 @@ void queue_topics_each(struct queue *q, struct bytes prefix, struct bytes from,
 
 struct queue_waiters *topic_waiters(struct queue_topic *t, struct bytes group)
 {
-    return group.n == 0 || bytes_equal(group, BYTES_OF("default")) ? &t->waiters : NULL;
+    bool known = group.n == 0 || bytes_equal(group, BYTES_OF("default"));
+    return known && !t->compact ? &t->waiters : NULL;
+}
+
+enum err topic_no_group(const struct queue_topic *t)
+{
+    return t->compact ? ERR_LOG_ONLY : ERR_NOT_FOUND;
 }
 
 enum err topic_check(const struct queue_topic *t)

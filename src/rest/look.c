@@ -21,8 +21,11 @@ static void put_group(struct json_writer *w, const struct queue_group_info *g)
     json_end_object(w);
 }
 
+/* A compact topic has none. */
 static void group_work(struct rest_call *c)
 {
+    if (c->config->compact)
+        return;
     enum err e = queue_group_look(c->topic, BYTES_NONE, c->state);
     if (e != ERR_OK)
         rest_fault_of_err(&c->fault, e);
@@ -42,7 +45,8 @@ static void group_reply(struct rest_call *c)
         json_put_key(&w, "groups");
         json_begin_array(&w);
     }
-    put_group(&w, c->state);
+    if (!c->config->compact)
+        put_group(&w, c->state);
     if (list) {
         json_end_array(&w);
         json_end_object(&w);

@@ -86,6 +86,9 @@ bool rest_fault_of_err(struct rest_fault *f, enum err e)
     case ERR_CONFLICT:
         p = REST_PROBLEM_CONFLICT;
         break;
+    case ERR_LOG_ONLY:
+        p = REST_PROBLEM_COMPACT_TOPIC;
+        break;
     case ERR_OVER_LIMIT:
         p = REST_PROBLEM_TOO_MANY_LEASED;
         break;

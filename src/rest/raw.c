@@ -176,6 +176,8 @@ void rest_reply_raw(struct rest_call *c, const struct queue_received *m, int64_t
     add_text(&h, "Leaselog-Lease-Until", until);
     if (m->group_id.n > 0)
         add(&h, "Leaselog-Group-Id", m->group_id);
+    if (value_fits(m->key))
+        add(&h, "Leaselog-Key", m->key);
     rest_lease_url_put(&url, c, m->receipt);
     add(&h, "Location", buf_bytes(&url));
     /* The sender chose type and body; no browser shall take the one for something else. */

@@ -48,15 +48,18 @@ struct reading {
     struct rest_fault *fault;
 };
 
-static bool read_scope(struct reading *r, const struct rest_place *at, int64_t *value)
+/* One of two words: 0 or 1. */
+static bool read_choice(struct reading *r, const struct rest_place *at, const char *const words[2],
+                        int64_t *value)
 {
     struct bytes text = BYTES_NONE;
     if (!rest_body_text(&r->json, at, 0, 64, &text, r->fault))
         return false;
-    *value = bytes_equal(text, BYTES_OF("group"));
-    if (text.at == NULL || *value == 1 || bytes_equal(text, BYTES_OF("topic")))
+    *value = bytes_equal(text, bytes_of_text(words[1]));
+    if (text.at == NULL || *value == 1 || bytes_equal(text, bytes_of_text(words[0])))
         return true;
-    return rest_body_fault(r->fault, REST_PROBLEM_INVALID_BODY, at, "must be topic or group");
+    return rest_body_fault(r->fault, REST_PROBLEM_INVALID_BODY, at, "must be %s or %s", words[0],
+                           words[1]);
 }
 
 static bool read_when_full(struct reading *r, const struct rest_place *at, int64_t *value)
@@ -142,6 +145,8 @@ static bool read_tags(struct reading *r, const struct rest_place *up)
     return true;
 }
 
+static const char *const scopes[2] = {"topic", "group"}, *const cleanups[2] = {"delete", "compact"};
+
 static bool read_value(struct reading *r, unsigned id, bool seconds, const struct rest_place *at)
 {
     struct rest_setting *s = &r->out->values[id];
@@ -166,8 +171,9 @@ static bool read_value(struct reading *r, unsigned id, bool seconds, const struc
         s->value = flag;
         return true;
     case REST_CHOICE:
-        return id == REST_SETTING_when_full ? read_when_full(r, at, &s->value)
-                                            : read_scope(r, at, &s->value);
+        if (id == REST_SETTING_when_full)
+            return read_when_full(r, at, &s->value);
+        return read_choice(r, at, id == REST_SETTING_cleanup ? cleanups : scopes, &s->value);
     case REST_OBJECT:
         return id == REST_SETTING_redrive ? read_redrive(r, at) : read_tags(r, at);
     case REST_TEXT:
@@ -267,6 +273,38 @@ static bool apply_fixed(const struct rest_settings *s, bool fresh, struct topic_
                                "the topic is %sFIFO, which is fixed", t->fifo ? "" : "not ");
     return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_fifo, &at),
                            "a topic is FIFO exactly when its name ends in .fifo");
+}
+
+/* A compact topic is a log: it is not FIFO, and there is nothing to delay or to redrive. */
+static bool apply_compact(const struct rest_settings *s, bool patch, bool fresh,
+                          struct topic_config *t, struct rest_fault *f)
+{
+    const struct rest_setting *cleanup = &s->values[REST_SETTING_cleanup];
+    const struct rest_setting *retention = &s->values[REST_SETTING_delete_retention];
+    const struct rest_setting *delay = &s->values[REST_SETTING_delay];
+    const struct rest_setting *redrive = &s->values[REST_SETTING_redrive];
+    struct rest_place at;
+    bool given = cleanup->given && !cleanup->null;
+    if (fresh)
+        t->compact = given && cleanup->value == 1;
+    else if (given && (cleanup->value == 1) != t->compact)
+        return rest_body_fault(f, REST_PROBLEM_IMMUTABLE, place_of(REST_SETTING_cleanup, &at),
+                               "the topic is %scompact, which is fixed", t->compact ? "" : "not ");
+    if (t->compact && t->fifo)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_cleanup, &at),
+                               "a FIFO topic is never compact");
+    if (!t->compact && retention->given && !retention->null)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY,
+                               place_of(REST_SETTING_delete_retention, &at),
+                               "only compact topics have this");
+    if (t->compact && delay->given && !delay->null && delay->value > 0)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_delay, &at),
+                               "a compact topic has no delay");
+    if (t->compact && redrive->given && !redrive->null)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_redrive, &at),
+                               "a compact topic has no dead letters");
+    (void)becomes(retention, patch, TOPIC_DELETE_RETENTION_MS, &t->delete_retention_ms);
+    return true;
 }
 
 static bool apply_fifo_only(const struct rest_settings *s, bool patch, struct topic_config *t,
@@ -384,9 +422,9 @@ bool rest_settings_apply(const struct rest_settings *s, bool patch, bool fresh,
     struct topic_config preset;
     int64_t value;
     topic_config_init(&preset);
-    if (!apply_fixed(s, fresh, t, f) || !apply_fifo_only(s, patch, t, f) ||
-        !apply_redrive(s, patch, t, f) || !apply_tags(s, patch, t, f) ||
-        !apply_limits(s, patch, t, f))
+    if (!apply_fixed(s, fresh, t, f) || !apply_compact(s, patch, fresh, t, f) ||
+        !apply_fifo_only(s, patch, t, f) || !apply_redrive(s, patch, t, f) ||
+        !apply_tags(s, patch, t, f) || !apply_limits(s, patch, t, f))
         return false;
     if (becomes(&s->values[REST_SETTING_visibility], patch, preset.visibility_ms, &value))
         t->visibility_ms = value;

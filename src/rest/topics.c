@@ -106,6 +106,10 @@ static void put_topic(struct json_writer *w, struct queue_topic *topic,
         json_put_text(w, t->dedup_per_group ? "group" : "topic");
     }
     put_limits(w, t);
+    json_put_key(w, "cleanup");
+    json_put_text(w, t->compact ? "compact" : "delete");
+    if (t->compact)
+        rest_put_seconds(w, "delete_retention_seconds", t->delete_retention_ms);
     put_redrive_and_tags(w, t);
     if (queue_count(topic, BYTES_NONE, &counters) == ERR_OK) {
         json_put_key(w, "stats");
@@ -214,7 +218,7 @@ static bool check_target(struct rest_call *c, const struct topic_config *t)
         return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at, "there is no topic %s",
                                t->dead_letter);
     const struct topic_config *there = queue_topic_config(target);
-    bool same = there->fifo == t->fifo;
+    bool same = there->fifo == t->fifo, compact = there->compact;
     bool allowed = front_redrive_allowed(topic_attribute_get(there, "RedriveAllowPolicy"),
                                          bytes_of_text(t->name));
     queue_topic_give_back(target);
@@ -222,6 +226,9 @@ static bool check_target(struct rest_call *c, const struct topic_config *t)
         return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at,
                                "the dead-letter topic of a %s topic must be %s",
                                t->fifo ? "FIFO" : "standard", t->fifo ? "FIFO" : "standard");
+    if (compact)
+        return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at,
+                               "%s is compact, and takes no dead letters", t->dead_letter);
     if (!allowed)
         return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at,
                                "the RedriveAllowPolicy of %s does not let this topic in",

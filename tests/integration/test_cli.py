@@ -34,6 +34,21 @@ def left_seconds(c):
 
 
 @test
+def a_compact_topic_is_made_and_none_that_is_there_is_changed():
+    with Server() as s:
+        assert cli(s, "topics", "create", "users", "--compact", "--delete-retention", "2h", "-o", "MaximumMessageSize=2048")[0] == 0
+        t = s.client().get("/v1/topics/users")
+        assert (t["cleanup"], t["delete_retention_seconds"], t["message_bytes_max"]) == ("compact", 7200, 2048), t
+        code, _, err = cli(s, "topics", "create", "users", "--compact")
+        assert code == 1 and "already" in err, (code, err)
+        assert s.client().get("/v1/topics/users") == t
+        code, _, err = cli(s, "receive", "users")
+        assert code == 1 and "compact" in err, (code, err)
+        for words in (("set", "users", "--compact"), ("create", "x", "--delete-retention", "1h")):
+            assert cli(s, "topics", *words)[0] == 2
+
+
+@test
 def a_message_goes_through_the_shell_and_back():
     with Server() as s:
         assert cli(s, "topics", "create", "jobs")[0] == 0

@@ -976,6 +976,92 @@ def a_stopped_server_keeps_what_was_answered():
         assert sorted(m["body"] for m in c.receive(max=10)) == sorted(f"m{i}" for i in range(10, 20))
 
 
+RECORDS = "/v1/topics/users/partitions/0/records"
+
+
+def lines(a):
+    assert a.status == 200, a
+    return [json.loads(line) for line in a.body.splitlines()]
+
+
+@test
+def a_compact_topic_takes_keys_and_tombstones_and_is_read_as_a_log():
+    with Rested() as s:
+        t = s.c.topic("users", cleanup="compact", delete_retention="2h")
+        assert t["cleanup"] == "compact" and t["delete_retention_seconds"] == 7200, t
+        assert s.c.put("/v1/topics/users", t).json == t
+        assert s.c.patch("/v1/topics/users", {"delete_retention": 5}).json["delete_retention_seconds"] == 5
+        s.c.send("a1", "users", Leaselog_Key="a")
+        s.c.send(b"\xff", "users", Leaselog_Key="b c")
+        assert s.c.post("/v1/topics/users/messages", headers={"Leaselog-Key": "a", "Leaselog-Tombstone": "1"}).status == 201
+        batch = s.c.post("/v1/topics/users/messages:batch", {"messages": [
+            {"key": "a", "body": None}, {"key_base64": base64.b64encode(b"\x00\xff").decode(), "body": "z"}, {"body": "none"},
+            {"key": "d", "body": "x", "delay": 1}, {"key": "e"}, {"key": "f", "body": None, "body_base64": "eA=="}]}).json
+        assert batch["failed"] == 4, batch
+        places = [r["problem"]["errors"][0]["pointer"] for r in batch["results"] if "problem" in r]
+        assert places == ["/messages/2/key", "/messages/3/delay", "/messages/4", "/messages/5/body"], batch
+        a = s.c.get(RECORDS)
+        all_of_it = lines(a)
+        assert [(r["number"], r.get("key"), r.get("body", "-")) for r in all_of_it] == \
+            [(0, "a", "a1"), (1, "b c", "-"), (2, "a", None), (3, "a", None), (4, None, "z")], all_of_it
+        assert all_of_it[1]["body_base64"] == "/w==" and all_of_it[4]["key_base64"] == "AP8=", all_of_it
+        assert a.headers["Leaselog-Next"] == a.headers["Leaselog-End"], a.headers
+        got, place = [], 0
+        while place < int(a.headers["Leaselog-End"]):
+            page = s.c.get(f"{RECORDS}?limit=2&from={place}")
+            got, place = got + lines(page), int(page.headers["Leaselog-Next"])
+        assert got == all_of_it, got
+        assert len(lines(s.c.get(RECORDS + "?max_bytes=1"))) == 1
+        assert lines(s.c.get(f"{RECORDS}?from={place}")) == []
+        problem(s.c.get(RECORDS + "?limit=0"), 400, "invalid_parameter", ("parameter", "limit"))
+        problem(s.c.get(RECORDS.replace("/0/", "/1/")), 404, "partition_not_found")
+
+
+@test
+def a_compact_topic_refuses_what_a_log_has_not():
+    with Rested() as s:
+        s.c.topic("users", cleanup="compact")
+        s.c.topic("q")
+        for method, path in (("POST", "/groups/default/receive"), ("GET", "/messages"), ("GET", "/messages/0-0"), ("POST", "/purge"),
+                             ("GET", "/groups/default"), ("GET", "/groups/default/leases"), ("DELETE", "/groups/default/leases/x")):
+            problem(s.c.ask(method, "/v1/topics/users" + path), 409, "compact_topic")
+        assert s.c.get("/v1/topics/users/groups").json == {"groups": []}
+        problem(s.c.post("/v1/topics/users/messages", "x"), 400, "invalid_header", ("header", "Leaselog-Key"))
+        problem(s.c.post("/v1/topics/users/messages", "x", headers={"Leaselog-Key": "a", "Leaselog-Tombstone": "1"}), 400,
+                "invalid_header", ("header", "Leaselog-Tombstone"))
+        problem(s.c.post("/v1/topics/q/messages", headers={"Leaselog-Key": "a", "Leaselog-Tombstone": "1"}), 400,
+                "invalid_header", ("header", "Leaselog-Tombstone"))
+        problem(s.c.patch("/v1/topics/users", {"cleanup": "delete"}), 409, "immutable", ("pointer", "/cleanup"))
+        problem(s.c.patch("/v1/topics/q", {"cleanup": "compact"}), 409, "immutable", ("pointer", "/cleanup"))
+        for name, settings, place in (("x.fifo", {"cleanup": "compact"}, "cleanup"), ("x", {"cleanup": "x"}, "cleanup"),
+                                      ("x", {"delete_retention": 1}, "delete_retention"),
+                                      ("x", {"cleanup": "compact", "delay": 1}, "delay"),
+                                      ("x", {"redrive": {"topic": "users", "receives_max": 1}}, "redrive"),
+                                      ("x", {"cleanup": "compact", "redrive": {"topic": "q", "receives_max": 1}}, "redrive")):
+            problem(s.c.put(f"/v1/topics/{name}", settings), 400, "invalid_body", ("pointer", "/" + place))
+        for action, more in (("SendMessage", {"MessageBody": "x"}), ("ReceiveMessage", {}), ("PurgeQueue", {})):
+            try:
+                s.c.call(action, QueueUrl="users", **more)
+            except Exception as e:
+                assert "UnsupportedOperation" in str(e), e
+            else:
+                raise AssertionError(action)
+
+
+@test
+def the_log_of_a_plain_topic_is_read_too_with_keys():
+    with Rested() as s:
+        s.c.topic("users", partitions=3)
+        sent = [s.c.send(str(i), "users", Leaselog_Key=f"k{i % 4}") for i in range(12)]
+        for i in range(12):
+            assert sent[i]["partition"] == sent[i % 4]["partition"], sent
+        m = s.c.receive("users")[0]
+        assert m["key"] in ("k0", "k1", "k2", "k3"), m
+        assert s.c.delete(m["lease_url"]).status == 204
+        got = [r for p in range(3) for r in lines(s.c.get(f"/v1/topics/users/partitions/{p}/records"))]
+        assert sorted([r["body"] for r in got] + [m["body"]], key=int) == [str(i) for i in range(12)], got
+
+
 @test
 def every_operation_was_asked_for():
     """Runs last: SEEN is what the tests above have asked for."""

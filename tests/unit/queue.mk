@@ -23,3 +23,9 @@ tests_unit_test_queue_growth_SOURCES = tests/unit/queue_fixture.c tests/unit/que
 	tests/unit/test_queue_growth.c
 tests_unit_test_queue_growth_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_queue_growth_LDADD = $(QUEUE_TEST_LIBS)
+
+TEST_RUNNERS += tests/unit/test_compact
+tests_unit_test_compact_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fixture.h \
+	tests/unit/test_compact.c
+tests_unit_test_compact_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_compact_LDADD = liboffline.a libplogtest.a $(QUEUE_TEST_LIBS)

@@ -85,6 +85,54 @@ START_TEST(a_topic_reads_back_as_it_was_written)
 }
 END_TEST
 
+static enum err decode_compact(const char *members)
+{
+    struct topic_config t;
+    struct buf json = BUF_EMPTY;
+    topic_config_init(&t);
+    snprintf(t.name, sizeof t.name, "a");
+    topic_config_encode(&t, &json);
+    json.n--; /* the closing brace */
+    buf_put_format(&json, ",%s}", members);
+    enum err e = topic_config_decode(buf_bytes(&json), &t);
+    if (e == ERR_OK) {
+        ck_assert(t.compact);
+        topic_config_fini(&t);
+    }
+    buf_fini(&json);
+    return e;
+}
+
+START_TEST(a_compact_topic_has_the_newer_format_and_all_others_the_old_one)
+{
+    struct topic_config t, again;
+    struct buf json = BUF_EMPTY;
+    topic_config_init(&t);
+    snprintf(t.name, sizeof t.name, "a");
+    topic_config_encode(&t, &json);
+    ck_assert_ptr_nonnull(memmem(json.at, json.n, "\"format\":1,", 11));
+    ck_assert_ptr_null(memmem(json.at, json.n, "cleanup", 7));
+    t.compact = true;
+    t.delete_retention_ms = 1234;
+    buf_clear(&json);
+    topic_config_encode(&t, &json);
+    ck_assert_ptr_nonnull(memmem(json.at, json.n, "\"format\":2,", 11));
+    ck_assert_int_eq(topic_config_decode(buf_bytes(&json), &again), ERR_OK);
+    ck_assert(again.compact && again.delete_retention_ms == 1234);
+    topic_config_fini(&again);
+    topic_config_fini(&t);
+    buf_fini(&json);
+    static const char good[] = "\"cleanup\":\"compact\",\"delete_retention_ms\":\"0\"";
+    ck_assert_int_eq(decode_compact(good), ERR_OK);
+    ck_assert_int_eq(decode_compact("\"cleanup\":\"compact\""), ERR_CORRUPT);
+    ck_assert_int_eq(decode_compact("\"delete_retention_ms\":\"0\""), ERR_CORRUPT);
+    ck_assert_int_eq(decode_compact("\"cleanup\":\"x\",\"delete_retention_ms\":\"0\""),
+                     ERR_CORRUPT);
+    ck_assert_int_eq(decode_compact("\"cleanup\":\"compact\",\"delete_retention_ms\":\"-1\""),
+                     ERR_CORRUPT);
+}
+END_TEST
+
 START_TEST(attributes_are_set_once_and_removed)
 {
     struct topic_config t;
@@ -149,6 +197,9 @@ static const struct {
     {"\"format\":1", WITH_LIMITS("1125899906842625", "reject"), ERR_CORRUPT},
     {"\"format\":1", WITH_LIMITS("-1", "reject"), ERR_CORRUPT},
     {"\"format\":1", WITH_LIMITS("1", "explode"), ERR_CORRUPT},
+    /* A FIFO topic is never compact. */
+    {"\"format\":1", "\"format\":2,\"cleanup\":\"compact\",\"delete_retention_ms\":\"1\"",
+     ERR_CORRUPT},
     {"\"format\":1", "\"format\":0", ERR_CORRUPT},
     {"\"format\":1", "\"format\":\"1\"", ERR_CORRUPT},
     {"\"format\":1,", "", ERR_CORRUPT},
@@ -395,6 +446,7 @@ Suite *suite_new(void)
     Suite *s = suite_create("topic");
     TCase *tc = tcase_create("values");
     tcase_add_test(tc, a_topic_reads_back_as_it_was_written);
+    tcase_add_test(tc, a_compact_topic_has_the_newer_format_and_all_others_the_old_one);
     tcase_add_test(tc, attributes_are_set_once_and_removed);
     tcase_add_test(tc, limits_come_back_and_a_topic_without_them_is_written_as_before);
     tcase_add_loop_test(tc, a_topic_whose_value_is_spoilt_is_refused, 0,
