@@ -23,6 +23,7 @@ INTEGRATION_TESTS = \
 	tests/fuzz/fuzz_requests.sh
 dist_check_SCRIPTS += $(INTEGRATION_TESTS)
 EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) \
+	tests/integration/test_limits.py \
 	tests/crash/test_cycles.py \
 	tests/crash/test_fronts.py \
 	tests/fuzz/bent_rest.py \

@@ -126,22 +126,35 @@ def redelivery_comes_no_earlier_than_the_timeout_and_within_a_second_after():
 
 
 @test
-def a_delete_just_before_the_deadline_is_final_and_all_others_come_back():
+def a_delete_around_the_deadline_is_final_and_all_others_come_back():
+    n = 200
     c = fresh("q")
-    for i in range(100):
-        send(c, str(i))
+    for i in range(n // 10):
+        c.call("SendMessageBatch", QueueUrl="q", Entries=[{"Id": str(k), "MessageBody": str(10 * i + k)} for k in range(10)])
     got = []
-    while len(got) < 100:
+    while len(got) < n:
         got += receive(c, n=10, VisibilityTimeout=1)
-    begin = time.monotonic()
-    early = got[-20:]  # leased last, so all of them are still held in the next 0.9 s
-    time.sleep(max(0, 0.7 - (time.monotonic() - begin)))
-    for m in early[::2]:
+    end = time.monotonic() + 1
+    polled, deleted = [], {}  # (when a poll began, what it brought); when the answer to a delete came
+
+    def poll_on():
+        own = connect()
+        while time.monotonic() < end + 1:
+            begin = time.monotonic()
+            polled.extend((begin, body) for body in bodies(receive(own, n=10, VisibilityTimeout=43200)))
+
+    others = in_thread(poll_on)
+    time.sleep(max(0, end - 0.3 - time.monotonic()))
+    for m in got[::2]:  # from 0.3 s before the deadline to some time after it
         delete(c, m)
-    time.sleep(1.2)
-    back = bodies(drain(c, "q"))
-    gone = set(bodies(early[::2]))
-    assert len(back) == len(set(back)) and set(back) == {str(i) for i in range(100)} - gone
+        deleted[m["Body"]] = time.monotonic()
+        time.sleep(0.005)
+    others.result()
+    back = [body for _, body in polled]
+    assert len(back) == len(set(back)), "no lease was given twice"
+    assert set(bodies(got[1::2])) <= set(back), "what was not deleted comes back"
+    late = [body for begin, body in polled if begin > deleted.get(body, begin)]
+    assert late == [], f"deleted, and then received: {late}"
 
 
 @test
@@ -150,6 +163,8 @@ def leases_that_end_again_and_again_are_counted():
     send(c, "m")
     for i in range(5):
         assert receive(c, VisibilityTimeout=0)[0]["Attributes"]["ApproximateReceiveCount"] == str(i + 1)
+    shown = c.get("/v1/topics/q/messages")["messages"][0]
+    assert shown["receive_count"] == 5, "a look shows how often, without counting itself"
 
 
 @test
@@ -172,6 +187,15 @@ def timeout_zero_frees_a_group_at_once_and_those_served_go_behind_the_others():
     assert got == ["g1-m1", "g1-m2", "g2-m1"], got
     got = bodies(receive(c, "q.fifo", 10, VisibilityTimeout=0))
     assert got == ["g3-m1", "g1-m1", "g1-m2", "g2-m1", "g2-m2"], got
+
+
+@test
+def sequence_numbers_grow_within_a_group():
+    c = fresh("q.fifo")
+    numbers = [send(c, str(i), "q.fifo", "ab"[i % 2])["SequenceNumber"] for i in range(12)]
+    assert numbers == sorted(numbers) and len(set(numbers)) == 12, numbers
+    got = receive(c, "q.fifo", 10)
+    assert [m["Attributes"]["SequenceNumber"] for m in got if m["Body"] in "02468"] == numbers[:10:2], got
 
 
 @test
@@ -475,7 +499,11 @@ def without_its_dead_letter_queue_a_message_is_delivered_on():
     c = fresh("dlq", ("q", redrive("dlq")))
     send(c, "m")
     receive(c, VisibilityTimeout=0)
+    told = "topic q: its dead-letter topic dlq is not there"
+    before = server.notes().count(told)
     c.call("DeleteQueue", QueueUrl="dlq")
+    assert server.notes().count(told) == before + 1, "the operator is told"
+    assert c.get("/v1/topics/q")["stats"]["warnings"] == ["dead_letter_missing"]
     for count in "2", "3":
         assert receive(c, VisibilityTimeout=0)[0]["Attributes"]["ApproximateReceiveCount"] == count
     assert c.counts("q") == (1, 0, 0)
