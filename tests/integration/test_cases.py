@@ -1,5 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users of other queues and of SQS servers ran into, one test each: the name says what is right."""
+"""What users of other queues and of SQS servers ran into, one test each: the name says what is right.
+
+Where it was told, and the test:
+  moto#4655, gopherstack#1671, fakecloud#2237   a_superseded_handle_still_works_on_a_standard_queue
+  boto3#2898, aws-sdk-java#424                  no_lease_lasts_longer_than_twelve_hours_from_its_receive
+  kumo#649, localstack#8234                     the_end_of_a_lease_is_noticed_without_other_traffic
+  pulsar#2590, rocketmq#4815                    redelivery_comes_no_earlier_than_the_timeout_and_within_a_second_after
+  rocketmq#3787, rocketmq#7724                  a_delete_around_the_deadline_is_final_and_all_others_come_back
+  gopherstack#1665, nats-server#4112            test_limits.py; of FIFO, and that leases' ends make room: unit/test_queue_fifo.c
+  celery#3270, kombu#337                        leases_that_end_again_and_again_are_counted
+  celery#4002                                   a_worker_gives_a_message_back_by_timeout_zero_and_no_copy_is_made
+  localstack (test_sqs.py, zero visibility)     timeout_zero_frees_a_group_at_once_and_those_served_go_behind_the_others
+  knockaway/sqsiphon#5                          one_hot_group_does_not_keep_another_waiting
+  localstack#6107, symfony-messenger#35         a_missing_group_or_dedup_id_has_the_code_that_aws_gives
+  shoryuken#473, elasticmq#412                  dead_lettering_and_move_tasks_never_deduplicate
+  localstack#3339, elasticmq#747                of_parallel_sends_with_one_id_exactly_one_is_stored_and_all_succeed
+  elasticmq#78, localstack#957                  a_wait_longer_than_the_idle_timeout_is_answered_and_the_connection_goes_on
+  cloudemu#731                                  a_wait_on_fifo_notices_a_freed_group_a_lease_end_a_due_time_and_a_send
+  awspring#1558, localstack#2463                at_a_stop_waiters_get_an_empty_answer_at_once
+  localstack (snapshots of purges)              a_second_purge_is_fine_unless_aws_is_to_be_followed_strictly
+  cloudemu#496                                  nothing_is_lost_when_dead_letters_arrive_while_a_move_task_runs
+  localstack#9988, elasticmq#858, moto#10265    a_move_task_keeps_its_rate_shows_its_handle_while_it_runs_and_can_be_cancelled;
+                                                failures: wire_actions.py
+  aws-sdk#735, sqsmover#54                      a_move_task_keeps_the_order_of_each_fifo_group
+  pulsar#7021, pulsar#4426                      each_poison_message_becomes_one_dead_letter_also_over_a_kill
+  elasticmq#618                                 without_its_dead_letter_queue_a_message_is_delivered_on
+  localstack#7436, elasticmq#24                 behind_a_trusted_proxy_queue_urls_are_those_that_the_client_sees
+  moto 2.2, localstack (test_message_retention) with a clock of its own: expired_messages_vanish_in_any_state_and_their_group_goes_on
+                                                in unit/test_queue_fifo.c, an_expired_message_is_neither_received_nor_counted
+                                                in unit/test_queue_verbs.c
+"""
 import json
 import os
 import sys
@@ -131,9 +161,10 @@ def a_delete_around_the_deadline_is_final_and_all_others_come_back():
     c = fresh("q")
     for i in range(n // 10):
         c.call("SendMessageBatch", QueueUrl="q", Entries=[{"Id": str(k), "MessageBody": str(10 * i + k)} for k in range(10)])
-    got = []
-    while len(got) < n:
-        got += receive(c, n=10, VisibilityTimeout=1)
+    held = {}
+    while len(held) < n:
+        held.update((m["Body"], m) for m in receive(c, n=10, VisibilityTimeout=1))
+    got = list(held.values())
     end = time.monotonic() + 1
     polled, deleted = [], {}  # (when a poll began, what it brought); when the answer to a delete came
 
