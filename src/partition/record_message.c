@@ -55,11 +55,15 @@ static void put_origin(const struct record_origin *o, struct buf *out)
     buf_put_varint(out, o->moves_closed);
 }
 
+/* What most messages have beside attributes and body: room that is asked for once. */
+enum { RECORD_MESSAGE_EXTRA_BYTES = 192 };
+
 void record_message_encode(const struct record_message *m, struct buf *out)
 {
     CHECK(m->body.n >= 1 && m->body.n <= RECORD_BODY_BYTES_MAX);
     CHECK(m->group_id.n <= RECORD_ID_BYTES_MAX && m->dedup_id.n <= RECORD_ID_BYTES_MAX);
     unsigned flags = flags_of(m);
+    buf_reserve(out, RECORD_MESSAGE_EXTRA_BYTES + m->attributes.n + m->trace.n + m->body.n);
     buf_put_varint(out, flags);
     buf_put(out, m->id.at, sizeof m->id.at);
     buf_put(out, m->body_md5, sizeof m->body_md5);

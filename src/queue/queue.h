@@ -116,6 +116,8 @@ struct queue_wait {
 /* True: not everything is durable yet, ready() will be called exactly once. False: answer now (look
  * at w->err). */
 bool queue_wait_start(struct queue_wait *w);
+/* Marks all that the topic holds now, for an answer that tells of it. */
+void queue_wait_topic(struct queue_topic *t, struct queue_wait *w);
 
 /* ---- topics ---- */
 

@@ -20,10 +20,8 @@ void rest_put_counters(struct json_writer *w, const struct queue_counters *c)
 
 void rest_put_uuid(struct json_writer *w, const char *key, const uint8_t id[16])
 {
-    char hex[33], text[CODEC_UUID_ROOM];
-    codec_hex_text((struct bytes){id, 16}, hex);
-    snprintf(text, sizeof text, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
-             hex + 20);
+    char text[CODEC_UUID_ROOM];
+    codec_uuid_text(id, text);
     json_put_key(w, key);
     json_put_text(w, text);
 }

@@ -98,9 +98,13 @@ static void xml_end(struct buf *to, const char *action, const char *request_id)
 
 /* ---- the whole ---- */
 
+/* Room for most answers, asked for once. */
+enum { ANSWER_BYTES_FEW = 512 };
+
 struct sqs_out sqs_out_begin(struct buf *to, enum sqs_protocol protocol, const char *action)
 {
     struct sqs_out o = {.to = to, .protocol = protocol, .action = action};
+    buf_reserve(to, ANSWER_BYTES_FEW);
     switch (protocol) {
     case SQS_PROTOCOL_JSON:
         o.json = json_writer_to(to);
@@ -246,10 +250,8 @@ void sqs_out_md5(struct sqs_out *o, const char *name, const uint8_t md5[16])
 
 void sqs_out_uuid(struct sqs_out *o, const char *name, const uint8_t id[16])
 {
-    char hex[33], text[CODEC_UUID_ROOM];
-    codec_hex_text((struct bytes){id, 16}, hex);
-    snprintf(text, sizeof text, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
-             hex + 20);
+    char text[CODEC_UUID_ROOM];
+    codec_uuid_text(id, text);
     sqs_out_text(o, name, bytes_of_text(text));
 }
 

@@ -404,6 +404,11 @@ def a_raw_answer_is_the_message_itself():
         assert b.body == b"x" and b.headers["Leaselog-Attrs-Omitted"] == "3" and b.headers["Leaselog-Attr-n"] == "5", b.headers
         assert b.headers["Content-Type"] == "application/octet-stream"
         assert s.c.post(RECEIVE + "?raw=1&empty=200").status == 204
+        # More than an answer's head has room for is left out, not the answer.
+        s.c.post("/v1/topics/q/messages:batch", {"messages": [{"body": "w", "attributes": {f"a{i}": "v" * 900 for i in range(10)}}]})
+        w = s.c.post(RECEIVE + "?raw")
+        assert w.body == b"w" and w.headers["Leaselog-Attrs-Omitted"] == "8" and len(w.headers["Leaselog-Attr-a0"]) == 900, w.headers
+        assert s.c.delete(w.headers["Location"]).status == 204
         problem(s.c.post(RECEIVE + "?raw&max=2"), 400, "invalid_parameter", ("parameter", "max"))
         s.c.patch(b.headers["Location"], {"visibility": 0})
         assert s.c.post(RECEIVE + "?raw=0", headers={"Accept": "application/octet-stream"}).json["messages"][0]["body"] == "x"
@@ -762,11 +767,11 @@ def parameters_out_of_bounds_name_their_bounds():
 
 
 @test
-def ten_thousand_parameters_or_members_are_refused_quickly():
+def a_thousand_parameters_or_ten_thousand_members_are_refused_quickly():
     with Rested() as s:
         s.c.topic()
-        a = s.c.get("/v1/topics?" + "&".join(f"p{i}=1" for i in range(3000)))
-        assert a.status in (400, 414, 431), a
+        a = s.c.get("/v1/topics?" + "&".join(f"p{i}=1" for i in range(1000)))
+        assert a.status == 400, a
         problem(s.c.put("/v1/topics/q", {f"m{i}": i for i in range(10000)}), 400, "invalid_body", ("pointer", "/m0"))
         problem(s.c.patch("/v1/topics/q", {"tags": {f"m{i}": "x" for i in range(10000)}}), 400, "invalid_body", ("pointer", "/tags"))
         problem(s.c.post("/v1/topics/q/messages:batch", {"messages": [{"body": "x", "attributes": {f"m{i}": "x" for i in range(10000)}}]}),
