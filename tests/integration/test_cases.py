@@ -382,7 +382,7 @@ def at_a_stop_waiters_get_an_empty_answer_at_once():
             assert (status, body) == (200, b"{}") and headers["Connection"].lower() == "close", (status, body)
 
 
-# ---- purging ----
+# ---- purging and deleting ----
 
 @test
 def a_second_purge_is_fine_unless_aws_is_to_be_followed_strictly():
@@ -434,6 +434,23 @@ def strictly_a_queue_of_another_account_is_not_found_else_accounts_are_not_compa
         for url in "http://x/000000000000/q", "q", "http://x/y/q":
             send(c, "m", url)
         c.call("GetQueueUrl", QueueName="q", QueueOwnerAWSAccountId="000000000000")
+
+
+@test
+def a_deleted_queue_takes_its_messages_along_and_old_handles_do_nothing_in_its_namesake():
+    c = fresh("q")
+    send(c, "held")
+    held = receive(c)[0]
+    send(c, "visible")
+    send(c, "later", DelaySeconds=900)
+    assert c.counts("q") == (1, 1, 1)
+    c.call("DeleteQueue", QueueUrl="q")
+    refused("AWS.SimpleQueueService.NonExistentQueue", 400, send, c, "m")
+    c.call("CreateQueue", QueueName="q")
+    assert c.counts("q") == (0, 0, 0)
+    send(c, "new")
+    delete(c, held)
+    assert bodies(receive(c)) == ["new"]
 
 
 # ---- dead letters ----
