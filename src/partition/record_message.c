@@ -167,7 +167,7 @@ uint32_t record_message_bytes(const struct record_message *m)
 {
     struct bytes list = m->attributes;
     struct record_attribute a;
-    size_t bytes = m->body.n;
+    size_t bytes = m->body.n + m->key.n;
     while (record_attribute_next(&list, &a))
         bytes += a.name.n + a.data_type.n + a.value.n;
     return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;

@@ -165,9 +165,11 @@ enum queue_warning {
     /* FIFO: visibility times receives before a dead letter exceeds the five minutes in which
      * duplicates are recognised. */
     QUEUE_WARNING_DEDUPLICATION_WINDOW = 2,
+    /* The dead-letter topic was deleted: messages are delivered on. */
+    QUEUE_WARNING_DEAD_LETTER_MISSING = 4,
 };
-/* Those of the settings now. They are also told in the operator's log when a topic is made or
- * changed. */
+/* Those of the settings now. They are also told in the operator's log when a topic is made, changed
+ * or deleted. */
 unsigned queue_topic_warnings(struct queue_topic *t);
 
 /* ---- sending ---- */

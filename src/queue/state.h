@@ -574,6 +574,7 @@ void snapshot_recover(struct queue_partition *p);
 /* Tells what has come about: t was made (0, INT64_MIN), or had these warnings and this retention
  * before. */
 void advice_after_change(struct queue_topic *t, unsigned warnings_before, int64_t retention_before);
+void advice_after_delete(struct queue_topic *t);
 
 /* ---- topic_change.c ---- */
 

@@ -385,8 +385,10 @@ enum err queue_topic_delete_if(struct queue_topic *t, int64_t version)
     do {
         e = mark_deleting(t, version);
     } while (e == ERR_CONFLICT && version == 0);
-    if (e == ERR_OK)
+    if (e == ERR_OK) {
         topic_unregister(t);
+        advice_after_delete(t);
+    }
     return e;
 }
 

@@ -410,6 +410,9 @@ static bool apply_limits(const struct rest_settings *s, bool patch, struct topic
     /* SQS may take the target away; then sends are refused, and other changes are not. */
     bool touched =
         !patch || s->values[REST_SETTING_when_full].given || s->values[REST_SETTING_redrive].given;
+    if (t->compact && (t->retention_bytes > 0 || t->max_bytes > 0 || t->max_messages > 0))
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_cleanup, &at),
+                               "a compact topic has no limits: its keys are its limit");
     if (touched && t->when_full == TOPIC_FULL_DEAD_LETTER && t->receives_max == 0)
         return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_when_full, &at),
                                "dead_letter needs redrive, which says where messages go");

@@ -51,6 +51,8 @@ static void put_warnings(struct json_writer *w, unsigned warnings)
         json_put_text(w, "dead_letter_retention");
     if (warnings & QUEUE_WARNING_DEDUPLICATION_WINDOW)
         json_put_text(w, "deduplication_window");
+    if (warnings & QUEUE_WARNING_DEAD_LETTER_MISSING)
+        json_put_text(w, "dead_letter_missing");
     json_end_array(w);
 }
 
