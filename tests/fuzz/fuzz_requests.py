@@ -426,6 +426,9 @@ def judge(status, headers, body, head_only):
         problem = json.loads(body)
         if problem["status"] != status or not problem["type"].startswith("/problems/"):
             raise Broken(f"a problem of another status: {status} {body[:300]!r}")
+    elif kind == b"application/json":  # of the Query protocol, where Accept asks for JSON
+        if not json.loads(body)["Error"]["Code"]:
+            raise Broken(f"a fault without its code: {body[:300]!r}")
     elif status not in BARE:
         raise Broken(f"a fault of no form: {status} {headers} {body[:300]!r}")
 
