@@ -8,9 +8,6 @@
 #include "plog/inside.h"
 #include "plog/marks.h"
 
-/* With more logs to sync than this, one sync of the file system is cheaper. */
-enum { SYNC_SINGLY_MAX = 8 };
-
 void keeper_enter(struct plog *p)
 {
     lock_take(&p->commit_lk);
@@ -126,7 +123,7 @@ static enum err sync_logs(struct plog *p, const struct view *v)
     const struct disk *d = p->disk;
     if (v->dirty_n == 0)
         return ERR_OK;
-    if (v->dirty_n > SYNC_SINGLY_MAX) {
+    if (v->dirty_n > p->options.sync_singly_max) {
         for (size_t i = 0; i < v->marks.n; i++) {
             lock_take(&v->logs[i]->lk);
             v->logs[i]->dir_dirty = false;
@@ -141,13 +138,14 @@ static enum err sync_logs(struct plog *p, const struct view *v)
     return e;
 }
 
-static enum err save_indexes(const struct view *v)
+static enum err save_indexes(const struct plog *p, const struct view *v)
 {
     enum err e = ERR_OK;
+    bool sync = v->dirty_n <= p->options.sync_singly_max; /* else sync_logs syncs everything */
     for (size_t i = 0; e == ERR_OK && i < v->marks.n; i++) {
         struct mark *m = &v->marks.at[i];
         if (is_dirty(v->logs[i], m))
-            e = index_save(v->logs[i], &m->end, &m->index_entries);
+            e = index_save(v->logs[i], &m->end, sync, &m->index_entries);
     }
     return e;
 }
@@ -169,7 +167,7 @@ enum err checkpoint_write(struct plog *p, bool last)
     struct view v;
     const char *doing = "writing an index";
     view_take(p, &v);
-    enum err e = save_indexes(&v);
+    enum err e = save_indexes(p, &v);
     if (e == ERR_OK) {
         doing = "syncing the segments";
         e = sync_logs(p, &v);

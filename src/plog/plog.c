@@ -24,6 +24,7 @@ void plog_options_default(struct plog_options *o)
         .cache_bytes = 32 << 20,
         .journal_first_bytes = 1 << 20,
         .journal_bytes = 64 << 20,
+        .sync_singly_max = 8,
         .write_files_max = files < 16     ? 16
                            : files > 4096 ? 4096
                                           : (uint32_t)files,

@@ -53,6 +53,9 @@ struct plog_options {
     uint32_t journal_bytes;       /* each later journal file, zeroed in the background; 64 MiB */
     /* Segments open for writing at a time; by default a quarter of the process' limit of files. */
     uint32_t write_files_max;
+    /* Up to so many logs or snapshots are synced one by one, more with one sync of the file system,
+     * which is then cheaper; 8 by default. */
+    uint32_t sync_singly_max;
     void *self;
     /* The time for the next round; called by the round's runner, no lock held. */
     struct plog_stamp (*stamp)(void *self);
@@ -180,6 +183,14 @@ void plog_cursor_close(struct plog_cursor *c);
  * durable; the two newest are kept. An offset between the two that are there takes the place of the
  * older; ERR_INVALID: below both. */
 enum err plog_snapshot_write(struct plog_log *l, uint64_t offset, struct bytes state) MUST_USE;
+/* Many at once: what plog_snapshot_write does for each, with two syncs for all of them. They count
+ * once plog_snapshots_end has answered ERR_OK; it frees `s` whatever it answers. By one thread, and
+ * no log of the list may be removed before. */
+struct plog_snapshots;
+struct plog_snapshots *plog_snapshots_begin(struct plog *p);
+enum err plog_snapshots_put(struct plog_snapshots *s, struct plog_log *l, uint64_t offset,
+                            struct bytes state) MUST_USE;
+enum err plog_snapshots_end(struct plog_snapshots *s) MUST_USE;
 /* The newest good snapshot at or below the durable end: state appended to `out`. ERR_NOT_FOUND:
  * none. ERR_CORRUPT: one lies above the durable end, or none is good. */
 enum err plog_snapshot_read(struct plog_log *l, struct buf *out, uint64_t *offset) MUST_USE;

@@ -274,9 +274,7 @@ void queue_close(struct queue *q)
     queue_commit_all(q);
     size_t n;
     struct queue_topic **topics = topics_lend(q, &n);
-    for (size_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < topics[i]->partitions_n; k++)
-            snapshot_at_stop(&topics[i]->partitions[k]);
+    snapshots_at_stop(q, topics, n);
     topics_give_back(topics, n);
     clean_stop(q);
     plog_close(q->plog);

@@ -155,22 +155,35 @@ void snapshot_if_due(struct queue_partition *p)
         make(p);
 }
 
-/* A few records are replayed faster than a snapshot is synced, and a stop of thousands of
- * partitions must end before its supervisor loses patience. What is skipped counts on over the
+/* A few records are replayed faster than a snapshot is synced. What is skipped counts on over the
  * next start, so a log gets its snapshot once there is something in it. */
-void snapshot_at_stop(struct queue_partition *p)
+static bool is_wanted_at_stop(const struct queue_partition *p)
 {
-    if (p->closed || p->log_bytes <= p->q->snapshot_log_bytes / STOP_LOG_SHARE ||
-        plog_failed(p->q->plog))
+    return !p->closed && p->log_bytes > p->q->snapshot_log_bytes / STOP_LOG_SHARE;
+}
+
+void snapshots_at_stop(struct queue *q, struct queue_topic **topics, size_t n)
+{
+    if (plog_failed(q->plog))
         return;
-    uint64_t offset = plog_durable(p->log);
-    CHECK(offset == plog_end(p->log));
-    struct buf state = BUF_EMPTY;
-    partition_save(p->state, &state);
-    enum err e = plog_snapshot_write(p->log, offset, buf_bytes(&state));
+    struct plog_snapshots *all = plog_snapshots_begin(q->plog);
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < topics[i]->partitions_n; k++) {
+            struct queue_partition *p = &topics[i]->partitions[k];
+            if (!is_wanted_at_stop(p))
+                continue;
+            uint64_t offset = plog_durable(p->log);
+            CHECK(offset == plog_end(p->log));
+            struct buf state = BUF_EMPTY;
+            partition_save(p->state, &state);
+            enum err e = plog_snapshots_put(all, p->log, offset, buf_bytes(&state));
+            if (e != ERR_OK)
+                note_failure(p, e);
+            buf_fini(&state);
+        }
+    enum err e = plog_snapshots_end(all);
     if (e != ERR_OK)
-        note_failure(p, e);
-    buf_fini(&state);
+        note(NOTE_WARNING, "queue", "snapshots of the stop: %s", err_text(e));
 }
 
 void snapshot_recover(struct queue_partition *p)

@@ -449,8 +449,8 @@ enum err snapshot_fold(struct queue_partition *p, struct buf *state, uint64_t *o
 void snapshot_if_due(struct queue_partition *p);
 /* Due or not, makes what is missing of two snapshots at `offset` (durable) or above. */
 void snapshot_raise_older(struct queue_partition *p, uint64_t offset);
-/* Of the live state; nobody else runs. */
-void snapshot_at_stop(struct queue_partition *p);
+/* Of the live states of all partitions, synced together; nobody else runs. */
+void snapshots_at_stop(struct queue *q, struct queue_topic **topics, size_t n);
 /* The state from the newest snapshot and what follows; closes the partition when that fails. */
 void snapshot_recover(struct queue_partition *p);
 
