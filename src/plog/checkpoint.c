@@ -57,11 +57,13 @@ static void view_take(struct plog *p, struct view *v)
         v->marks.at[i] = (struct mark){
             .id = l->id,
             .incarnation = l->incarnation,
-            .end = l->damage == NULL ? l->durable_tail : l->mark,
+            .end = l->mark,
             .start_offset = l->start_offset,
             .start_number = l->start_number,
             .index_entries = l->mark_index_entries,
         };
+        if (l->damage == NULL)
+            v->marks.at[i].end.offset = plog_durable(l);
         v->dirty_n += is_dirty(l, &v->marks.at[i]);
     }
     lock_give(&p->commit_lk);
@@ -138,6 +140,22 @@ static enum err sync_logs(struct plog *p, const struct view *v)
     return e;
 }
 
+/* The view's offsets become places in the segments. The writer's role is held from before the view
+ * was taken, so that no segment goes beyond it and every mark is the state after its round. */
+static enum err write_segments(struct view *v)
+{
+    enum err e = ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < v->marks.n; i++) {
+        struct plog_log *l = v->logs[i];
+        struct mark *m = &v->marks.at[i];
+        if (!is_dirty(l, m))
+            continue;
+        e = write_log(l, m->end.offset);
+        m->end = l->written;
+    }
+    return e;
+}
+
 static enum err save_indexes(const struct plog *p, const struct view *v)
 {
     enum err e = ERR_OK;
@@ -165,9 +183,18 @@ static void note_marked(struct plog *p, const struct view *v)
 enum err checkpoint_write(struct plog *p, bool last)
 {
     struct view v;
-    const char *doing = "writing an index";
+    const char *doing = "writing the segments";
+    write_enter(p);
     view_take(p, &v);
-    enum err e = save_indexes(p, &v);
+    enum err e = write_segments(&v);
+    if (e != ERR_OK)
+        store_fail(p, doing, e);
+    write_leave(p);
+    cache_trim(&p->cache);
+    if (e == ERR_OK) {
+        doing = "writing an index";
+        e = save_indexes(p, &v);
+    }
     if (e == ERR_OK) {
         doing = "syncing the segments";
         e = sync_logs(p, &v);
@@ -186,7 +213,7 @@ enum err checkpoint_write(struct plog *p, bool last)
             store_fail(p, doing, e);
     }
     /* Without room for marks or an index nothing is lost: the journal just grows. */
-    if (e == ERR_NO_SPACE)
+    if (e == ERR_NO_SPACE && !plog_failed(p))
         note(NOTE_WARNING, "plog", "%s: %s; the journal is kept", doing, err_text(e));
     else if (e != ERR_OK)
         store_fail(p, doing, e);

@@ -5,8 +5,9 @@
  * Words: a batch is the unit of append, CRC and replication, and holds records; every record takes
  * an offset, and records of type 1 (messages) a number as well, both dense. A log's `end` is the
  * next offset, its `durable end` the offset below which everything is synced in the journal. A
- * round writes what all logs have appended into their segments (page cache) and, in one sequential
- * write synced once, into the commit journal; then it moves every log's durable end.
+ * round writes what all logs have appended in one sequential write, synced once, into the commit
+ * journal; then it moves every log's durable end. Into the segments it gets later, many rounds in
+ * one write (plog_write_if_due, a checkpoint); until then it is in the tail cache.
  *
  * Locks: each log belongs to somebody with a lock of their own (queue's partition lock). Functions
  * marked [owner] are called under it. Reading needs no lock: committed bytes do not change. Inside,
@@ -51,7 +52,8 @@ struct plog_options {
     uint32_t cache_bytes;         /* of the tail cache; 32 MiB by default */
     uint32_t journal_first_bytes; /* 1 MiB by default, so that a first start is instant */
     uint32_t journal_bytes;       /* each later journal file, zeroed in the background; 64 MiB */
-    /* Segments open for writing at a time; by default a quarter of the process' limit of files. */
+    /* Segments open for writing at a time, the least recently used is closed; by default a
+     * sixteenth of the process' limit of files, at most 256. */
     uint32_t write_files_max;
     /* Up to so many logs or snapshots are synced one by one, more with one sync of the file system,
      * which is then cheaper; 8 by default. */
@@ -62,6 +64,10 @@ struct plog_options {
     /* log's durable end has moved, or the data directory has failed (plog_failed). Called by the
      * round's runner with no lock held, once a log and round. `owner` is from plog_log_own. */
     void (*on_durable)(void *self, void *owner);
+    /* May be NULL: plog_write_if_due has something to do. Called by the round's runner with no lock
+     * held, once until that has been called; the runner writes by itself when it is not, and the
+     * cache is full. */
+    void (*on_full)(void *self);
 };
 
 void plog_options_default(struct plog_options *o);
@@ -141,6 +147,9 @@ int64_t plog_sync_average_us(const struct plog *p);
 /* Background: syncs segments, writes marks, recycles the journal when it is half full, zeroes the
  * next journal files. Called by the housekeeper every second or so, no lock held. */
 void plog_checkpoint_if_due(struct plog *p);
+/* Background: writes what is durable into the segments when half the cache is full of it. Called by
+ * the housekeeper every second or so and after on_full, no lock held. */
+void plog_write_if_due(struct plog *p);
 /* The next one is due, however full the journal is. */
 void plog_checkpoint_ask(struct plog *p);
 
@@ -206,7 +215,7 @@ enum err plog_release(struct plog_log *l, uint64_t number, uint64_t offset) MUST
 
 struct plog_size {
     uint64_t segments;
-    uint64_t bytes; /* of segments on disk */
+    uint64_t bytes; /* of segments, and of what is durable and will be written to them */
 };
 struct plog_size plog_log_size(const struct plog_log *l);
 

@@ -59,6 +59,11 @@ void house_call(struct queue *q)
     lock_give(&q->house_lk);
 }
 
+void house_on_full(void *queue)
+{
+    house_call(queue);
+}
+
 /* ---- steps ---- */
 
 static struct queue_waiters *next_alarm(struct queue *q, int64_t now_ms)
@@ -196,6 +201,7 @@ int64_t queue_housekeep(struct queue *q)
     q->house_called = false;
     lock_give(&q->house_lk);
     house_ring(q);
+    plog_write_if_due(q->plog);
     int64_t now_ms = queue_now_ms(q);
     bool due = now_ms >= q->house_next_ms;
     bool moves = __atomic_load_n(&q->moves_open, __ATOMIC_ACQUIRE);

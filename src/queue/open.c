@@ -119,6 +119,7 @@ static enum err open_stores(struct queue *q, const struct queue_options *o)
     p.self = q;
     p.stamp = time_stamp;
     p.on_durable = wait_on_durable;
+    p.on_full = house_on_full;
     enum err e = plog_open(&p, &q->plog);
     if (e != ERR_OK)
         return e;

@@ -391,6 +391,7 @@ void house_alarm(struct queue *q, struct queue_waiters *ws, int64_t at_ms);
 void house_alarm_drop(struct queue *q, struct queue_waiters *ws);
 /* The housekeeper has work now. */
 void house_call(struct queue *q);
+void house_on_full(void *queue); /* for plog_options */
 void house_run(struct queue *q); /* its thread */
 /* Whether there is room for sends and receives. Under no lock. */
 void house_look_at_disk(struct queue *q);
