@@ -526,6 +526,7 @@ enum err queue_partition_bytes(struct queue_topic *t, uint32_t partition,
 
 struct queue_stats { /* of this process, since its start */
     uint64_t sent, received, deleted, empty_receives, rounds, moves;
+    uint64_t kept; /* partitions that the housekeeper has looked at */
     int64_t sync_average_us;
     unsigned polls;
 };
