@@ -26,6 +26,7 @@ void partition_free(struct partition *p)
     mem_free(p->moves.at);
     dedup_fini(&p->dedup);
     origins_fini(&p->origins);
+    map_fini(&p->sizes);
     mem_free(p);
 }
 

@@ -176,15 +176,20 @@ static void keep_partition(struct queue_partition *p)
         continue;
     snapshot_if_due(p);
     retention_release(p);
-    clean_look(p);
+    if (p->topic->compact)
+        compact_look(p);
+    else
+        clean_look(p);
 }
 
 static void keep_house(struct queue *q, struct queue_topic **topics, size_t n)
 {
-    for (size_t i = 0; i < n && !__atomic_load_n(&q->stop, __ATOMIC_RELAXED); i++)
+    for (size_t i = 0; i < n && !__atomic_load_n(&q->stop, __ATOMIC_RELAXED); i++) {
+        limit_retain(topics[i]);
         for (uint32_t k = 0; k < topics[i]->partitions_n; k++)
             if (!topics[i]->partitions[k].closed)
                 keep_partition(&topics[i]->partitions[k]);
+    }
     windows_bound(q);
     space_look(q);
     plog_checkpoint_if_due(q->plog);
@@ -213,6 +218,7 @@ int64_t queue_housekeep(struct queue *q)
         now_ms >= q->redrive_next_ms)
         q->redrive_next_ms = redrive_step(q);
     clean_step(q);
+    compact_step(q);
     remove_dropped(q);
     if (due) {
         free_removed(q, now_ms);
@@ -225,7 +231,9 @@ int64_t queue_housekeep(struct queue *q)
     lock_give(&q->house_lk);
     if (q->redrive_next_ms < next_ms)
         next_ms = q->redrive_next_ms;
-    int64_t clean_ms = clean_next_ms(q);
+    int64_t clean_ms = clean_next_ms(q), compact_ms = compact_next_ms(q);
+    if (compact_ms < clean_ms)
+        clean_ms = compact_ms;
     return clean_ms < next_ms ? clean_ms : next_ms;
 }
 

@@ -22,6 +22,7 @@ static struct queue *queue_new(const struct queue_options *o)
     q->snapshot_log_bytes = o->snapshot_log_bytes == 0 ? space_share(q, snapshot_log_bytes_default)
                                                        : o->snapshot_log_bytes;
     q->in_flight_max = o->in_flight_max == 0 ? in_flight_max_default : o->in_flight_max;
+    q->compact_keys_max = o->compact_keys_max == 0 ? COMPACT_KEYS_MAX : o->compact_keys_max;
     q->unlooked_bytes = UINT64_MAX / 2; /* the first send looks */
     q->house_sleeps_until_ms = INT64_MIN;
     q->house_next_ms = INT64_MIN;
@@ -281,6 +282,7 @@ void queue_close(struct queue *q)
             snapshot_at_stop(&topics[i]->partitions[k]);
     topics_give_back(topics, n);
     clean_stop(q);
+    compact_stop(q);
     plog_close(q->plog);
     catalog_close(q->catalog);
     queue_free(q);
@@ -296,6 +298,7 @@ void queue_abandon(struct queue *q)
 {
     struct queue_topic *t, *next;
     clean_stop(q);
+    compact_stop(q);
     if (q->plog != NULL)
         plog_abandon(q->plog);
     if (q->catalog != NULL)

@@ -17,6 +17,7 @@ INTEGRATION_TESTS = \
 	tests/integration/wire_json.sh \
 	tests/integration/wire_query.sh \
 	tests/integration/wire_actions.sh \
+	tests/integration/wire_cases.sh \
 	tests/integration/bad_input.sh \
 	tests/integration/bad_query.sh \
 	tests/integration/test_attack.sh \
@@ -29,6 +30,7 @@ FAULT_TESTS = \
 dist_check_SCRIPTS += $(INTEGRATION_TESTS) $(FAULT_TESTS)
 EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) $(FAULT_TESTS:.sh=.py) \
 	tests/integration/test_growth.py \
+	tests/integration/test_limits.py \
 	tests/crash/test_cycles.py \
 	tests/crash/test_fronts.py \
 	tests/crash/test_promises.py \
