@@ -3,12 +3,13 @@
 deduplication and retention go by time that has passed. The server's wall clock is shifted with libfaketime."""
 import glob
 import os
+import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from leaselog import Server, in_thread, run_tests, test
+from leaselog import BINARY, Server, in_thread, run_tests, test
 
 FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
 HOUR_S = 3600
@@ -89,10 +90,14 @@ def after_jumps(first_s, jumps):
 
 
 def test_of_the_server_s_clock(f):
-    if FAKETIME:
-        return test(f)
-    print(f"SKIP {f.__name__}: libfaketime is not installed")
-    return f
+    if not FAKETIME:
+        print(f"SKIP {f.__name__}: libfaketime is not installed")
+        return f
+    got = subprocess.run(["env", f"LD_PRELOAD={FAKETIME}", BINARY, "--version"], capture_output=True, text=True)
+    if got.returncode != 0:  # a sanitizer wants to be loaded first
+        print(f"SKIP {f.__name__}: no clock can be shifted here: {got.stderr.strip()[:100]}")
+        return f
+    return test(f)
 
 
 @test_of_the_server_s_clock

@@ -99,7 +99,7 @@ def a_gap_and_a_delayed_message_make_neither_work_nor_memory_nor_disk_grow():
             print(f"  {tenths[-1]:.1f} us a message, RSS {rss // 1024} MiB, "
                   f"logs {bytes_below(os.path.join(s.data, 't')) // MIB} MiB", flush=True)
         wait_until(lambda: bytes_below(os.path.join(s.data, "t")) < 10 * segment_mib * MIB, "the log is cleaned", 120)
-        assert tenths[-1] < tenths[1] / 0.8, tenths
+        assert min(tenths[-3:]) < min(tenths[1:4]) / 0.8, tenths  # the least disturbed ones
         assert rss < rss_first + 24 * 1024, (rss_first, rss)  # a window may come to be full meanwhile
 
 
