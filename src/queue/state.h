@@ -126,6 +126,7 @@ struct queue_topic {
     struct topic_settings *retired;  /* guarded by topics_lk */
     unsigned refs;                   /* atomic; rises from zero never */
     bool dropped;                    /* atomic */
+    bool in_doubt; /* atomic: a start may find it deleted, so nothing more is accepted */
     uint32_t send_turn;              /* atomic */
     uint32_t receive_turn;           /* atomic */
     /* The housekeeper's own: of the redrive under way, since its last step. */
