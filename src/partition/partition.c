@@ -26,6 +26,7 @@ void partition_free(struct partition *p)
     mem_free(p->moves.at);
     dedup_fini(&p->dedup);
     origins_fini(&p->origins);
+    map_fini(&p->sizes);
     mem_free(p);
 }
 
@@ -53,6 +54,16 @@ enum err partition_plan_send(const struct partition *p, const struct partition_v
         view->now_ms < dedup_at(&p->dedup, 0)->until_ms)
         return ERR_FULL;
     return ERR_OK;
+}
+
+bool partition_wants_time(const struct partition *p, int64_t now_ms)
+{
+    enum { KEPT_MIN = 1024, ENDED_MS = 10000 };
+    const struct heap_node *delay = heap_first(&p->delays);
+    if (p->delays.n >= KEPT_MIN && now_ms - delay->key >= ENDED_MS)
+        return true;
+    return dedup_count(&p->dedup) >= KEPT_MIN &&
+           now_ms - dedup_at(&p->dedup, 0)->until_ms >= ENDED_MS;
 }
 
 bool partition_group_find(const struct partition *p, uint32_t gid, struct partition_group_info *out)

@@ -223,15 +223,22 @@ struct plog_wanted {
      * the log's end at that moment: the answer counts once all below it is durable, because a
      * crash would undo what finished the others. No lock is held. */
     uint64_t (*ask)(void *self, uint64_t first, size_t n, bool *wanted);
+    /* NULL: what `ask` wants stays, and of the rest what it costs nothing to keep. Else `keep` is
+     * told the payload of each message that `ask` wants, and answers whether it stays; within one
+     * job always the same. Then all others go, also where the segment gets larger by their GAPs: by
+     * 128 bytes a message at most. No lock is held. */
+    bool (*keep)(void *self, uint64_t number, struct bytes payload);
 };
 
 enum { PLOG_CLEAN_SEGMENTS_MAX = 32 };
 
 enum plog_clean_state {
-    PLOG_CLEAN_MORE,    /* call again */
-    PLOG_CLEAN_WAITS,   /* call again when more is durable */
-    PLOG_CLEAN_DONE,    /* the new segment is in place */
-    PLOG_CLEAN_USELESS, /* what must stay is more than `bytes_max`: nothing was written */
+    PLOG_CLEAN_MORE,  /* call again */
+    PLOG_CLEAN_WAITS, /* call again when more is durable */
+    PLOG_CLEAN_DONE,  /* the new segment is in place */
+    /* What must stay is more than `bytes_max`, or with `keep` it is all of one segment: nothing was
+       written. */
+    PLOG_CLEAN_USELESS,
 };
 
 struct plog_clean;

@@ -10,8 +10,6 @@ enum {
     FREED_KEPT_MS = 60000,
     TRIM_STEPS_MAX = 16, /* a partition and period */
 };
-/* Sends are refused below the reserve, receives below half of it; deletes may use it all. */
-static const uint64_t disk_reserve_bytes = 256u << 20;
 
 void house_init(struct queue *q)
 {
@@ -155,37 +153,45 @@ static void free_removed(struct queue *q, int64_t now_ms)
     }
 }
 
-void house_look_at_disk(struct queue *q)
+/* Without traffic no record tells the state that deduplication windows and delays have ended, and
+ * their memory would stay until the next one. */
+static void tell_time(struct queue_partition *p)
 {
-    uint64_t free_bytes;
-    lock_check_none_held();
-    __atomic_store_n(&q->unlooked_bytes, 0, __ATOMIC_RELAXED);
-    if (q->disk->free_bytes(q->disk->self, &free_bytes) != ERR_OK)
-        return;
-    bool low = free_bytes < disk_reserve_bytes;
-    if (low && !__atomic_load_n(&q->space_low, __ATOMIC_RELAXED))
-        note(NOTE_WARNING, "queue", "the disk is nearly full: sends are refused");
-    __atomic_store_n(&q->space_low, low, __ATOMIC_RELAXED);
-    __atomic_store_n(&q->space_out, free_bytes < disk_reserve_bytes / 2, __ATOMIC_RELAXED);
+    lock_take(&p->lk);
+    int64_t now_ms = queue_now_ms(p->q);
+    if (partition_wants_time(p->state, now_ms) && partition_check_locked(p, 0) == ERR_OK) {
+        struct appending a;
+        append_begin_locked(&a, p, now_ms);
+        append_put_locked(&a,
+                          &(struct record){.type = RECORD_EPOCH, .epoch = {p->q->epoch, now_ms}});
+        append_end_locked(&a, false);
+    }
+    lock_give(&p->lk);
 }
 
 static void keep_partition(struct queue_partition *p)
 {
+    tell_time(p);
     for (int i = 0; i < TRIM_STEPS_MAX && retention_trim(p); i++)
         continue;
     snapshot_if_due(p);
     retention_release(p);
-    clean_look(p);
+    if (p->topic->compact)
+        compact_look(p);
+    else
+        clean_look(p);
 }
 
 static void keep_house(struct queue *q, struct queue_topic **topics, size_t n)
 {
-    for (size_t i = 0; i < n && !__atomic_load_n(&q->stop, __ATOMIC_RELAXED); i++)
+    for (size_t i = 0; i < n && !__atomic_load_n(&q->stop, __ATOMIC_RELAXED); i++) {
+        limit_retain(topics[i]);
         for (uint32_t k = 0; k < topics[i]->partitions_n; k++)
             if (!topics[i]->partitions[k].closed)
                 keep_partition(&topics[i]->partitions[k]);
+    }
     windows_bound(q);
-    house_look_at_disk(q);
+    space_look(q);
     plog_checkpoint_if_due(q->plog);
 }
 
@@ -212,6 +218,7 @@ int64_t queue_housekeep(struct queue *q)
         now_ms >= q->redrive_next_ms)
         q->redrive_next_ms = redrive_step(q);
     clean_step(q);
+    compact_step(q);
     remove_dropped(q);
     if (due) {
         free_removed(q, now_ms);
@@ -224,7 +231,9 @@ int64_t queue_housekeep(struct queue *q)
     lock_give(&q->house_lk);
     if (q->redrive_next_ms < next_ms)
         next_ms = q->redrive_next_ms;
-    int64_t clean_ms = clean_next_ms(q);
+    int64_t clean_ms = clean_next_ms(q), compact_ms = compact_next_ms(q);
+    if (compact_ms < clean_ms)
+        clean_ms = compact_ms;
     return clean_ms < next_ms ? clean_ms : next_ms;
 }
 

@@ -153,6 +153,8 @@ static enum err logs_create(struct queue_topic *t)
 static void group_create(struct queue_partition *p)
 {
     struct partition_group_info group;
+    if (p->topic->compact)
+        return;
     lock_take(&p->lk);
     if (!p->closed && !partition_group_find(p->state, GID_DEFAULT, &group)) {
         struct record r = {.type = RECORD_GROUP};
@@ -306,6 +308,8 @@ static enum err change_once(struct queue_topic *t, int64_t version,
         e = topic_config_decode(kv.value, &config);
     if (e == ERR_OK) {
         e = config.state == TOPIC_READY ? change(arg, &config) : ERR_NOT_FOUND;
+        if (e == ERR_OK && config.compact != t->compact)
+            e = ERR_INVALID;
         if (e == ERR_OK)
             e = check_sound(&config);
         config.modified_wall_ms = clock_wall_ms(t->q->clock);
@@ -385,8 +389,10 @@ enum err queue_topic_delete_if(struct queue_topic *t, int64_t version)
     do {
         e = mark_deleting(t, version);
     } while (e == ERR_CONFLICT && version == 0);
-    if (e == ERR_OK)
+    if (e == ERR_OK) {
         topic_unregister(t);
+        advice_after_delete(t);
+    }
     /* The catalogue may hold it as deleted: a start would take along what is accepted from now on.
      */
     if (e == ERR_IO) {
