@@ -71,6 +71,8 @@ enum err partition_check_locked(struct queue_partition *p, size_t bytes)
         return ERR_CLOSED;
     if (__atomic_load_n(&p->topic->dropped, __ATOMIC_ACQUIRE))
         return ERR_NOT_FOUND;
+    if (__atomic_load_n(&p->topic->in_doubt, __ATOMIC_ACQUIRE))
+        return ERR_FAILED;
     return plog_may_append(p->q->plog, bytes);
 }
 

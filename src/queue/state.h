@@ -151,6 +151,7 @@ struct queue_topic {
     struct topic_settings *retired;  /* guarded by topics_lk */
     unsigned refs;                   /* atomic; rises from zero never */
     bool registered, dropped;        /* atomic */
+    bool in_doubt; /* atomic: a start may find it deleted, so nothing more is accepted */
     uint32_t send_turn;              /* atomic */
     uint32_t receive_turn;           /* atomic */
     uint64_t live_messages;          /* atomic: sums over the partitions, of group default ... */
