@@ -24,10 +24,25 @@ static const char *const statement_sql[ST_N] = {
     [ST_REV] = "UPDATE rev SET n = n + ?1 RETURNING n",
 };
 
+/* A transaction that waits for its turn; on the stack of its caller. */
+struct txn {
+    const struct catalog_cmp *cmps;
+    size_t cmps_n;
+    const struct catalog_op *ops;
+    size_t ops_n;
+    struct txn *next; /* guarded by queue_lk */
+    /* guarded by lk */
+    bool done;
+    enum err err;
+    int64_t rev;
+};
+
 struct catalog {
     char *path; /* set at birth */
-    struct lock lk;
-    sqlite3 *db; /* guarded by lk, as all below */
+    struct lock queue_lk;
+    struct txn *first, **last; /* guarded by queue_lk: those that wait */
+    struct lock lk;            /* taken before queue_lk */
+    sqlite3 *db;               /* guarded by lk, as all below */
     sqlite3_stmt *statement[ST_N];
     /* A write or sync failed: what is on disk is unknown until the next open. Set under lk, read
      * anywhere. */
@@ -41,6 +56,8 @@ static enum err catalog_make(const char *path, sqlite3 *db, struct catalog **out
     c->path = mem_copy_text(path);
     c->db = db;
     lock_init(&c->lk, LOCK_RANK_CATALOG);
+    lock_init(&c->queue_lk, LOCK_RANK_CATALOG_QUEUE);
+    c->last = &c->first;
     for (int i = 0; i < ST_N && e == ERR_OK; i++)
         e = catalog_sqlite_err(sqlite3_prepare_v3(
             db, statement_sql[i], -1, SQLITE_PREPARE_PERSISTENT, &c->statement[i], NULL));
@@ -74,6 +91,7 @@ void catalog_close(struct catalog *c)
     for (int i = 0; i < ST_N; i++)
         sqlite3_finalize(c->statement[i]);
     CHECK(sqlite3_close(c->db) == SQLITE_OK);
+    lock_fini(&c->queue_lk);
     lock_fini(&c->lk);
     mem_free(c->path);
     mem_free(c);
@@ -263,21 +281,21 @@ static enum err apply_locked(struct catalog *c, const struct catalog_op *op, int
     return statement_run_locked(c, which, NULL);
 }
 
-static enum err txn_body_locked(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
-                                const struct catalog_op *ops, size_t ops_n, int64_t *rev)
+/* Compares before it changes anything, so a conflict leaves nothing behind. */
+static enum err txn_body_locked(struct catalog *c, struct txn *t)
 {
     enum err e = ERR_OK;
-    for (size_t i = 0; i < cmps_n && e == ERR_OK; i++)
-        e = compare_locked(c, &cmps[i]);
+    for (size_t i = 0; i < t->cmps_n && e == ERR_OK; i++)
+        e = compare_locked(c, &t->cmps[i]);
     if (e != ERR_OK)
         return e;
-    CHECK(sqlite3_bind_int64(c->statement[ST_REV], 1, ops_n > 0) == SQLITE_OK);
-    *rev = 0;
-    e = statement_run_locked(c, ST_REV, rev);
-    if (e == ERR_OK && *rev == 0 && ops_n > 0)
+    CHECK(sqlite3_bind_int64(c->statement[ST_REV], 1, t->ops_n > 0) == SQLITE_OK);
+    t->rev = 0;
+    e = statement_run_locked(c, ST_REV, &t->rev);
+    if (e == ERR_OK && t->rev == 0 && t->ops_n > 0)
         e = ERR_CORRUPT; /* the row is missing, or the count came round */
-    for (size_t i = 0; i < ops_n && e == ERR_OK; i++)
-        e = apply_locked(c, &ops[i], *rev);
+    for (size_t i = 0; i < t->ops_n && e == ERR_OK; i++)
+        e = apply_locked(c, &t->ops[i], t->rev);
     return e;
 }
 
@@ -286,14 +304,9 @@ bool catalog_failed(const struct catalog *c)
     return atomic_load_explicit(&c->failed, memory_order_relaxed);
 }
 
-static enum err txn_locked(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
-                           const struct catalog_op *ops, size_t ops_n, int64_t *rev)
+/* Commits, or rolls back when `e` says so. */
+static enum err txn_end_locked(struct catalog *c, enum err e)
 {
-    if (catalog_failed(c))
-        return ERR_FAILED;
-    enum err e = statement_run_locked(c, ST_BEGIN, NULL);
-    if (e == ERR_OK)
-        e = txn_body_locked(c, cmps, cmps_n, ops, ops_n, rev);
     if (e == ERR_OK)
         e = statement_run_locked(c, ST_COMMIT, NULL);
     /* After some errors SQLite has rolled back by itself; after a busy COMMIT it has not. */
@@ -305,6 +318,31 @@ static enum err txn_locked(struct catalog *c, const struct catalog_cmp *cmps, si
         note(NOTE_ERROR, "catalog", "%s: a write failed; no more changes until a restart", c->path);
     }
     return e;
+}
+
+static enum err txn_locked(struct catalog *c, struct txn *t)
+{
+    if (catalog_failed(c))
+        return ERR_FAILED;
+    enum err e = statement_run_locked(c, ST_BEGIN, NULL);
+    if (e == ERR_OK)
+        e = txn_body_locked(c, t);
+    return txn_end_locked(c, e);
+}
+
+/* All of the list in one of SQLite's transactions, so that they share its syncs. ERR_IO: nobody
+ * knows what has happened; after any other error, which is no conflict, nothing has. */
+static enum err txns_together_locked(struct catalog *c, struct txn *first)
+{
+    if (catalog_failed(c))
+        return ERR_FAILED;
+    enum err e = statement_run_locked(c, ST_BEGIN, NULL);
+    for (struct txn *t = first; t != NULL && e == ERR_OK; t = t->next) {
+        t->err = txn_body_locked(c, t);
+        if (t->err != ERR_CONFLICT)
+            e = t->err;
+    }
+    return txn_end_locked(c, e);
 }
 
 /* What etcd would refuse is refused here too: an empty or long key, the same key twice. */
@@ -328,19 +366,56 @@ static enum err txn_check(const struct catalog_cmp *cmps, size_t cmps_n,
     return ERR_OK;
 }
 
+static void txn_wait(struct catalog *c, struct txn *t)
+{
+    lock_take(&c->queue_lk);
+    *c->last = t;
+    c->last = &t->next;
+    lock_give(&c->queue_lk);
+}
+
+static struct txn *txns_take_locked(struct catalog *c)
+{
+    lock_check_held(&c->lk);
+    lock_take(&c->queue_lk);
+    struct txn *first = c->first;
+    c->first = NULL;
+    c->last = &c->first;
+    lock_give(&c->queue_lk);
+    return first;
+}
+
+/* Whoever gets the lock does the work of all who wait for it. */
+static void txns_run_locked(struct catalog *c)
+{
+    struct txn *first = txns_take_locked(c);
+    enum err e = first->next == NULL ? ERR_BUSY : txns_together_locked(c, first);
+    for (struct txn *t = first; t != NULL; t = t->next) {
+        /* One that cannot be carried out must not stand in the way of the others. */
+        if (e == ERR_IO)
+            t->err = ERR_IO;
+        else if (e != ERR_OK)
+            t->err = txn_locked(c, t);
+        t->done = true;
+    }
+}
+
 enum err catalog_txn(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
                      const struct catalog_op *ops, size_t ops_n, int64_t *rev)
 {
-    int64_t at_rev;
+    struct txn t = {.cmps = cmps, .cmps_n = cmps_n, .ops = ops, .ops_n = ops_n};
     enum err e = txn_check(cmps, cmps_n, ops, ops_n);
     if (e != ERR_OK)
         return e;
+    lock_check_none_held();
+    txn_wait(c, &t);
     catalog_lock(c);
-    e = txn_locked(c, cmps, cmps_n, ops, ops_n, &at_rev);
+    if (!t.done)
+        txns_run_locked(c);
     lock_give(&c->lk);
-    if (e == ERR_OK && rev != NULL)
-        *rev = at_rev;
-    return e;
+    if (t.err == ERR_OK && rev != NULL)
+        *rev = t.rev;
+    return t.err;
 }
 
 void catalog_kv_fini(struct catalog_kv *kv)
