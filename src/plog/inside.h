@@ -175,6 +175,9 @@ void write_leave(struct plog *p);
 /* [writer] Brings the log's durable batches below the offset `to` into its segments; `to` is the
  * end of a batch. */
 enum err write_log(struct plog_log *l, uint64_t to) MUST_USE;
+/* [writer] That for all logs that are late now; those that become so meanwhile are for the next
+ * time. */
+enum err write_late(struct plog *p) MUST_USE;
 /* [runner] Keeps the cache within its bounds after a round. */
 void write_if_full(struct plog *p);
 

@@ -80,8 +80,7 @@ enum err write_log(struct plog_log *l, uint64_t to)
     return e;
 }
 
-/* [writer] All that is late now; what becomes so meanwhile is for the next time. */
-static void write_late(struct plog *p)
+enum err write_late(struct plog *p)
 {
     enum err e = ERR_OK;
     lock_take(&p->commit_lk);
@@ -97,9 +96,16 @@ static void write_late(struct plog *p)
             break;
         e = write_log(l, plog_durable(l));
     }
+    cache_trim(&p->cache);
+    return e;
+}
+
+/* [writer] */
+static void write_now(struct plog *p)
+{
+    enum err e = write_late(p);
     if (e != ERR_OK)
         store_fail(p, "writing a segment", e);
-    cache_trim(&p->cache);
     atomic_store(&p->write_asked, false);
 }
 
@@ -109,7 +115,7 @@ void write_if_full(struct plog *p)
     if (plog_failed(p))
         return;
     if (unwritten > room && try_enter(p)) {
-        write_late(p);
+        write_now(p);
         write_leave(p);
     } else if (unwritten > room / 2 && p->options.on_full != NULL &&
                !atomic_exchange(&p->write_asked, true)) {
@@ -124,7 +130,7 @@ void plog_write_if_due(struct plog *p)
         return;
     keeper_enter(p);
     write_enter(p);
-    write_late(p);
+    write_now(p);
     write_leave(p);
     keeper_leave(p);
 }

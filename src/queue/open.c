@@ -327,7 +327,13 @@ static void *committer_thread(void *arg)
 
 static void *jobs_thread(void *arg)
 {
-    jobs_run(arg);
+    jobs_run(arg, false);
+    return NULL;
+}
+
+static void *helper_thread(void *arg)
+{
+    jobs_run(arg, true);
     return NULL;
 }
 
@@ -338,7 +344,9 @@ void queue_threads_start(struct queue *q)
     __atomic_store_n(&q->threads, true, __ATOMIC_RELEASE);
     CHECK(pthread_create(&q->thread_house, NULL, house_thread, q) == 0);
     CHECK(pthread_create(&q->thread_committer, NULL, committer_thread, q) == 0);
-    CHECK(pthread_create(&q->thread_jobs, NULL, jobs_thread, q) == 0);
+    for (int i = 0; i < JOB_THREADS; i++)
+        CHECK(pthread_create(&q->thread_jobs[i], NULL, i == 0 ? jobs_thread : helper_thread, q) ==
+              0);
 }
 
 static void call(struct lock *lk, struct lock_signal *changed)
@@ -354,7 +362,9 @@ void queue_threads_stop(struct queue *q)
         return;
     __atomic_store_n(&q->stop, true, __ATOMIC_RELEASE);
     call(&q->jobs.lk, &q->jobs.changed);
-    CHECK(pthread_join(q->thread_jobs, NULL) == 0);
+    call(&q->jobs.lk, &q->jobs.helpers_changed);
+    for (int i = 0; i < JOB_THREADS; i++)
+        CHECK(pthread_join(q->thread_jobs[i], NULL) == 0);
     house_call(q);
     CHECK(pthread_join(q->thread_house, NULL) == 0);
     call(&q->committer.lk, &q->committer.changed);

@@ -89,7 +89,12 @@ bool queue_space_low(const struct queue *q); /* sends are refused; deletes are n
 struct queue_job {
     struct queue_job *next;             /* queue's */
     void (*run)(struct queue_job *job); /* on the catalogue thread; may block; wakes its request */
+    /* 0: nothing else runs meanwhile. From queue_job_beside: others that have one of their own may
+     * run, on helpers of the catalogue thread. */
+    uint64_t beside;
 };
+/* For a job that makes the topic of this name and touches no other. */
+uint64_t queue_job_beside(struct bytes name);
 /* ERR_BUSY: too many wait (1,000). Without threads the job is run at once. */
 enum err queue_run(struct queue *q, struct queue_job *job) MUST_USE;
 

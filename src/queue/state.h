@@ -38,6 +38,7 @@ enum {
     LEASE_TOTAL_MS = 12 * 60 * 60 * 1000, /* SQS: no message is invisible for longer */
     BODIES_BYTES_MAX = 1 << 20,           /* of one receive, beyond its first message */
     TOPICS_MAX = 100000,
+    JOB_THREADS = 16, /* the catalogue thread and its helpers */
 };
 
 /* A place in a log behind MOVE records: all moves below seq_end lie below offset. */
@@ -172,8 +173,11 @@ struct queue_topic {
 struct job_list {
     struct lock lk;
     struct lock_signal changed;
+    struct lock_signal helpers_changed;
     struct queue_job *first, *last;
     size_t n;
+    uint64_t running[JOB_THREADS]; /* `beside` of each job that runs */
+    size_t running_n;
 };
 
 struct committer {
@@ -269,7 +273,7 @@ struct queue {
     struct committer committer;
     bool threads; /* atomic: they run */
     bool stop;    /* atomic */
-    pthread_t thread_house, thread_committer, thread_jobs;
+    pthread_t thread_house, thread_committer, thread_jobs[JOB_THREADS];
 
     /* atomic */
     bool marks_wait; /* somebody waits, perhaps for what was appended without a waiter */
@@ -618,6 +622,6 @@ void commit_fini(struct queue *q);
 void commit_run(struct queue *q); /* the committer's thread */
 void jobs_init(struct queue *q);
 void jobs_fini(struct queue *q);
-void jobs_run(struct queue *q); /* the catalogue thread */
+void jobs_run(struct queue *q, bool helper); /* the catalogue thread, or a helper of it */
 
 #endif

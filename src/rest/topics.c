@@ -315,7 +315,9 @@ static void make(struct rest_call *c, struct topic_work *work)
     work->made = e == ERR_OK && c->fault.problem == REST_PROBLEM_NONE;
 }
 
-/* Jobs run one after the other, so between the look and the making nobody else makes it. */
+/* No other job of this name runs meanwhile, so between the look and the making nobody else makes
+ * it.
+ */
 static void put_work(struct rest_call *c)
 {
     enum err e = rest_call_topic_find(c);
@@ -361,10 +363,12 @@ void rest_do_put_topic(struct rest_call *c)
                        TOPIC_NAME_MAX);
     else
         (void)!rest_settings_read(http_body(c->http), c->arena, &work->settings, &c->fault);
-    if (c->fault.problem != REST_PROBLEM_NONE)
+    if (c->fault.problem != REST_PROBLEM_NONE) {
         rest_reply_fault(c);
-    else
-        rest_call_run(c, put_work, changed);
+        return;
+    }
+    c->call.job.beside = queue_job_beside(c->match.topic);
+    rest_call_run(c, put_work, changed);
 }
 
 void rest_do_patch_topic(struct rest_call *c)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -74,6 +75,7 @@ static void broker_start(struct broker *b, char *program, char *dir)
         die("pipe");
     b->pid = fork();
     if (b->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(ends[1], 1);
         close(ends[0]);
         close(ends[1]);
