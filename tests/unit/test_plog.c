@@ -372,7 +372,7 @@ START_TEST(a_failed_sync_is_final_and_everybody_waiting_is_told)
     told = 0;
     append(l, 10, true);
     append(other, 10, true);
-    fault_disk_fail_in(disk, 3, ERR_IO, false);
+    fault_disk_fail_in(disk, 1, ERR_IO, false);
     for (unsigned i = 0; i < 4 && !plog_failed(store); i++)
         plog_commit(store, true);
     ck_assert(plog_failed(store));
