@@ -181,12 +181,13 @@ static void compact_encode(const struct topic_config *t, json_t *root)
 void topic_config_encode(const struct topic_config *t, struct buf *json)
 {
     char id[33];
+    bool newer = has_limits(t) || t->compact;
     catalog_hex_write(id, t->id, sizeof t->id);
     json_t *root = json_pack(
         "{s:i, s:s, s:s, s:s, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:I, s:s,"
         " s:o, s:o}",
-        "format", has_limits(t) || t->compact ? CATALOG_JSON_FORMAT_TOPIC : CATALOG_JSON_FORMAT, "id", id,
-        "name", t->name, "state", state_names[t->state], "fifo", (int)t->fifo, "partitions",
+        "format", newer ? CATALOG_JSON_FORMAT_TOPIC : CATALOG_JSON_FORMAT, "id", id, "name",
+        t->name, "state", state_names[t->state], "fifo", (int)t->fifo, "partitions",
         (json_int_t)t->partitions, "created_wall_ms", catalog_json_int64(t->created_wall_ms),
         "modified_wall_ms", catalog_json_int64(t->modified_wall_ms), "delay_ms",
         catalog_json_int64(t->delay_ms), "retention_ms", catalog_json_int64(t->retention_ms),

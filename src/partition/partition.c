@@ -56,14 +56,15 @@ enum err partition_plan_send(const struct partition *p, const struct partition_v
     return ERR_OK;
 }
 
-bool partition_wants_time(const struct partition *p, int64_t now_ms)
+int64_t partition_time_wanted_ms(const struct partition *p)
 {
     enum { KEPT_MIN = 1024, ENDED_MS = 10000 };
-    const struct heap_node *delay = heap_first(&p->delays);
-    if (p->delays.n >= KEPT_MIN && now_ms - delay->key >= ENDED_MS)
-        return true;
-    return dedup_count(&p->dedup) >= KEPT_MIN &&
-           now_ms - dedup_at(&p->dedup, 0)->until_ms >= ENDED_MS;
+    int64_t ends_ms = INT64_MAX;
+    if (p->delays.n >= KEPT_MIN)
+        ends_ms = heap_first(&p->delays)->key;
+    if (dedup_count(&p->dedup) >= KEPT_MIN && dedup_at(&p->dedup, 0)->until_ms < ends_ms)
+        ends_ms = dedup_at(&p->dedup, 0)->until_ms;
+    return ends_ms > INT64_MAX - ENDED_MS ? INT64_MAX : ends_ms + ENDED_MS;
 }
 
 bool partition_group_find(const struct partition *p, uint32_t gid, struct partition_group_info *out)

@@ -236,9 +236,10 @@ enum err partition_plan_moved(const struct partition *p, uint64_t seq, bool call
 /* ---- looking ---- */
 
 uint64_t partition_next_number(const struct partition *p);
-/* Memory is kept for so many ids and delays that have ended that an EPOCH record, which tells the
- * time and nothing new, is worth its bytes: records alone make the state forget. */
-bool partition_wants_time(const struct partition *p, int64_t now_ms);
+/* When memory will be kept for so many ids and delays that have ended that an EPOCH record, which
+ * tells the time and nothing new, is worth its bytes: records alone make the state forget.
+ * INT64_MAX: with what is known now, never. */
+int64_t partition_time_wanted_ms(const struct partition *p);
 /* The number below which nothing is wanted by any group or open move: what plog may drop. With no
  * group, the trim floor. */
 uint64_t partition_wanted_from(const struct partition *p);

@@ -173,7 +173,6 @@ static void set_ends(struct plog *p)
 {
     for (size_t i = 0; i < p->logs_n; i++) {
         struct plog_log *l = p->logs[i];
-        l->durable_tail = l->written;
         l->end = l->written.offset;
         l->end_number = l->written.number;
         atomic_store(&l->durable_number, l->end_number);

@@ -229,6 +229,13 @@ void clean_look(struct queue_partition *p)
     mem_free(all);
 }
 
+int64_t clean_look_next_ms(struct queue_partition *p)
+{
+    if (plog_log_size(p->log).segments < 2)
+        return INT64_MAX;
+    return __atomic_load_n(&p->q->space_low, __ATOMIC_RELAXED) ? INT64_MIN : p->clean_look_ms;
+}
+
 void clean_stop(struct queue *q)
 {
     plog_clean_free(q->cleaning.job);
@@ -247,6 +254,7 @@ static void finish(struct queue_partition *p, bool cleaned)
         if (look != NULL)
             look->seen = look->tried = wanted;
         p->clean_look_ms = queue_now_ms(q); /* there may be more */
+        house_touch(p);
         note(NOTE_DEBUG, "queue", "topic %s, partition %u: %llu bytes of log were cleaned",
              p->topic->name, (unsigned)p->index, (unsigned long long)k->bytes);
     }

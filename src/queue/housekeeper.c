@@ -8,7 +8,6 @@
 enum {
     HOUSE_PERIOD_MS = 1000,
     FREED_KEPT_MS = 60000,
-    TRIM_STEPS_MAX = 16, /* a partition and period */
 };
 
 void house_init(struct queue *q)
@@ -16,11 +15,13 @@ void house_init(struct queue *q)
     lock_init(&q->house_lk, LOCK_RANK_HOUSEKEEPER);
     lock_signal_init(&q->house_changed);
     heap_init(&q->alarms);
+    heap_init(&q->keeps);
 }
 
 void house_fini(struct queue *q)
 {
     heap_fini(&q->alarms);
+    heap_fini(&q->keeps);
     lock_signal_fini(&q->house_changed);
     lock_fini(&q->house_lk);
 }
@@ -55,6 +56,11 @@ void house_call(struct queue *q)
     q->house_called = true;
     lock_signal_all(&q->house_changed);
     lock_give(&q->house_lk);
+}
+
+void house_on_full(void *queue)
+{
+    house_call(queue);
 }
 
 /* ---- steps ---- */
@@ -101,6 +107,7 @@ static void tell_failure(struct queue *q, struct queue_topic **topics, size_t n)
 static void drive_moves(struct queue *q, struct queue_topic **topics, size_t n)
 {
     __atomic_store_n(&q->moves_open, false, __ATOMIC_RELEASE);
+    q->moves_later = false;
     if (plog_failed(q->plog))
         return;
     for (size_t i = 0; i < n; i++)
@@ -153,43 +160,10 @@ static void free_removed(struct queue *q, int64_t now_ms)
     }
 }
 
-/* Without traffic no record tells the state that deduplication windows and delays have ended, and
- * their memory would stay until the next one. */
-static void tell_time(struct queue_partition *p)
+static void keep_house(struct queue *q)
 {
-    lock_take(&p->lk);
-    int64_t now_ms = queue_now_ms(p->q);
-    if (partition_wants_time(p->state, now_ms) && partition_check_locked(p, 0) == ERR_OK) {
-        struct appending a;
-        append_begin_locked(&a, p, now_ms);
-        append_put_locked(&a,
-                          &(struct record){.type = RECORD_EPOCH, .epoch = {p->q->epoch, now_ms}});
-        append_end_locked(&a, false);
-    }
-    lock_give(&p->lk);
-}
-
-static void keep_partition(struct queue_partition *p)
-{
-    tell_time(p);
-    for (int i = 0; i < TRIM_STEPS_MAX && retention_trim(p); i++)
-        continue;
-    snapshot_if_due(p);
-    retention_release(p);
-    if (p->topic->compact)
-        compact_look(p);
-    else
-        clean_look(p);
-}
-
-static void keep_house(struct queue *q, struct queue_topic **topics, size_t n)
-{
-    for (size_t i = 0; i < n && !__atomic_load_n(&q->stop, __ATOMIC_RELAXED); i++) {
-        limit_retain(topics[i]);
-        for (uint32_t k = 0; k < topics[i]->partitions_n; k++)
-            if (!topics[i]->partitions[k].closed)
-                keep_partition(&topics[i]->partitions[k]);
-    }
+    house_keep_due(q);
+    snapshots_bound(q);
     windows_bound(q);
     space_look(q);
     plog_checkpoint_if_due(q->plog);
@@ -202,18 +176,19 @@ int64_t queue_housekeep(struct queue *q)
     q->house_called = false;
     lock_give(&q->house_lk);
     house_ring(q);
+    plog_write_if_due(q->plog);
     int64_t now_ms = queue_now_ms(q);
     bool due = now_ms >= q->house_next_ms;
-    bool moves = __atomic_load_n(&q->moves_open, __ATOMIC_ACQUIRE);
-    if (due || moves || (plog_failed(q->plog) && !q->failure_told)) {
+    bool moves = __atomic_load_n(&q->moves_open, __ATOMIC_ACQUIRE) || (due && q->moves_later);
+    if (moves || (plog_failed(q->plog) && !q->failure_told)) {
         size_t n;
         struct queue_topic **topics = topics_lend(q, &n);
         tell_failure(q, topics, n);
         drive_moves(q, topics, n);
-        if (due && !plog_failed(q->plog))
-            keep_house(q, topics, n);
         topics_give_back(topics, n);
     }
+    if (due && !plog_failed(q->plog))
+        keep_house(q);
     if (__atomic_exchange_n(&q->redrives_called, false, __ATOMIC_ACQ_REL) ||
         now_ms >= q->redrive_next_ms)
         q->redrive_next_ms = redrive_step(q);

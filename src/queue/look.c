@@ -296,6 +296,7 @@ void queue_stats_read(struct queue *q, struct queue_stats *out)
     READ(rounds);
     READ(moves);
     READ(polls);
+    READ(kept);
 #undef READ
     out->sync_average_us = plog_sync_average_us(q->plog);
 }

@@ -122,6 +122,7 @@ static enum err open_stores(struct queue *q, const struct queue_options *o)
     p.self = q;
     p.stamp = time_stamp;
     p.on_durable = wait_on_durable;
+    p.on_full = house_on_full;
     enum err e = plog_open(&p, &q->plog);
     if (e != ERR_OK)
         return e;
@@ -277,9 +278,7 @@ void queue_close(struct queue *q)
     queue_commit_all(q);
     size_t n;
     struct queue_topic **topics = topics_lend(q, &n);
-    for (size_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < topics[i]->partitions_n; k++)
-            snapshot_at_stop(&topics[i]->partitions[k]);
+    snapshots_at_stop(q, topics, n);
     topics_give_back(topics, n);
     clean_stop(q);
     compact_stop(q);

@@ -22,6 +22,8 @@ void partition_init(struct queue_partition *p, struct queue_topic *t, uint32_t i
 void partition_fini(struct queue_partition *p)
 {
     CHECK(p->marks_first == NULL);
+    house_untouch(p);
+    snapshot_count(p->q, -(int64_t)p->log_bytes);
     partition_window_free(p->window);
     partition_free(p->state);
     mem_free(p->looks);
@@ -69,6 +71,8 @@ enum err partition_check_locked(struct queue_partition *p, size_t bytes)
         return ERR_CLOSED;
     if (__atomic_load_n(&p->topic->dropped, __ATOMIC_ACQUIRE))
         return ERR_NOT_FOUND;
+    if (__atomic_load_n(&p->topic->in_doubt, __ATOMIC_ACQUIRE))
+        return ERR_FAILED;
     return plog_may_append(p->q->plog, bytes);
 }
 
@@ -137,11 +141,13 @@ bool append_end_locked(struct appending *a, bool waited)
     if (a->batch == NULL)
         return false;
     p->log_bytes += plog_batch_bytes(a->batch);
+    snapshot_count(p->q, (int64_t)plog_batch_bytes(a->batch));
     __atomic_fetch_add(&p->q->unlooked_bytes, plog_batch_bytes(a->batch), __ATOMIC_RELAXED);
     plog_append(p->log, a->batch, p->q->epoch, a->now_ms, waited);
     a->batch = NULL;
     if (a->moves)
         move_appended_locked(p, a->move_seq);
+    house_touch(p);
     CHECK(plog_end_number(p->log) == partition_next_number(p->state) || plog_failed(p->q->plog));
     if (__atomic_load_n(&p->topic->waiters.n, __ATOMIC_SEQ_CST) > 0) {
         struct partition_view view =

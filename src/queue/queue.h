@@ -148,7 +148,8 @@ enum err queue_topic_change(struct queue_topic *t,
 enum err queue_topic_change_if(struct queue_topic *t, int64_t version,
                                enum err (*change)(void *arg, struct topic_config *settings),
                                void *arg) MUST_USE;
-/* [job] The name is free when it returns; messages go in the background. */
+/* [job] The name is free when it returns; messages go in the background. ERR_IO: whether the topic
+ * is deleted shows after a restart, and until then its verbs answer ERR_FAILED. */
 enum err queue_topic_delete(struct queue_topic *t) MUST_USE;
 /* [job] As queue_topic_change_if. */
 enum err queue_topic_delete_if(struct queue_topic *t, int64_t version) MUST_USE;
@@ -526,6 +527,7 @@ enum err queue_partition_bytes(struct queue_topic *t, uint32_t partition,
 
 struct queue_stats { /* of this process, since its start */
     uint64_t sent, received, deleted, empty_receives, rounds, moves;
+    uint64_t kept; /* partitions that the housekeeper has looked at */
     int64_t sync_average_us;
     unsigned polls;
 };

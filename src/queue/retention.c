@@ -64,6 +64,14 @@ static bool trim(struct queue_partition *p, const struct expired *head)
     return trims;
 }
 
+static uint64_t floor_locked(struct queue_partition *p)
+{
+    struct partition_group_info group;
+    lock_check_held(&p->lk);
+    return partition_group_find(p->state, GID_DEFAULT, &group) ? group.floor
+                                                               : partition_wanted_from(p->state);
+}
+
 bool retention_trim(struct queue_partition *p)
 {
     if (p->topic->compact)
@@ -71,12 +79,7 @@ bool retention_trim(struct queue_partition *p)
     int64_t retention_ms = queue_topic_config(p->topic)->retention_ms;
     lock_take(&p->lk);
     int64_t expired_ms = queue_now_ms(p->q) - retention_ms;
-    struct partition_group_info group;
-    uint64_t floor;
-    if (partition_group_find(p->state, GID_DEFAULT, &group))
-        floor = group.floor;
-    else
-        floor = partition_wanted_from(p->state);
+    uint64_t floor = floor_locked(p);
     bool nothing = floor >= plog_durable_number(p->log) ||
                    (p->head_number == floor && p->head_accepted_ms != INT64_MIN &&
                     p->head_accepted_ms > expired_ms);
@@ -91,11 +94,26 @@ bool retention_trim(struct queue_partition *p)
     return more;
 }
 
-void retention_release(struct queue_partition *p)
+int64_t retention_next_ms(struct queue_partition *p)
+{
+    int64_t retention_ms = queue_topic_config(p->topic)->retention_ms, next_ms = INT64_MIN;
+    if (p->topic->compact)
+        return INT64_MAX;
+    lock_take(&p->lk);
+    uint64_t floor = floor_locked(p);
+    if (floor >= plog_durable_number(p->log))
+        next_ms = INT64_MAX;
+    else if (p->head_number == floor && p->head_accepted_ms != INT64_MIN)
+        next_ms = p->head_accepted_ms + retention_ms;
+    lock_give(&p->lk);
+    return next_ms;
+}
+
+bool retention_release(struct queue_partition *p)
 {
     uint64_t offset = plog_snapshot_older(p->log);
     if (offset == 0)
-        return;
+        return false;
     /* What the state calls finished counts only once its record is durable: a crash would bring the
      * message back, and its bytes must be there then. So each look releases what the last one saw.
      */
@@ -107,12 +125,14 @@ void retention_release(struct queue_partition *p)
         p->finished_end = plog_end(p->log);
         lock_give(&p->lk);
     }
+    bool again = p->finished_number != wanted;
     if (!durable || (wanted == p->released_number && offset == p->released_offset))
-        return;
+        return again || !durable;
     p->released_number = wanted;
     p->released_offset = offset;
     enum err e = plog_release(p->log, wanted, offset);
     if (e != ERR_OK)
         note(NOTE_WARNING, "queue", "topic %s, partition %u: segments could not be released: %s",
              p->topic->name, (unsigned)p->index, err_text(e));
+    return again;
 }

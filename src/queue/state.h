@@ -91,10 +91,13 @@ struct queue_partition {
     struct move_place moves_newest, moves_watched; /* offset 0: none */
     uint64_t moves_committed_end;                  /* MOVEs below this seq are committed */
 
+    struct heap_node keep; /* in queue.keeps; guarded by house_lk */
+
     /* the housekeeper's own */
     uint64_t released_number, released_offset; /* of the last release */
     uint64_t finished_number; /* nothing below is wanted, once all before finished_end is durable */
     uint64_t finished_end;
+    uint64_t kept_end;        /* the log's end at the last look */
     struct clean_look *looks; /* owned, by offset */
     size_t looks_n;
     int64_t clean_look_ms; /* not before */
@@ -105,6 +108,7 @@ struct queue_partition {
     int64_t tombstone_ms;      /* when the oldest tombstone that was left was accepted; INT64_MAX */
 
     /* atomic */
+    bool touched;         /* queue.keeps holds it for the next second */
     bool moves_open;      /* MOVE records that are committed may need driving */
     size_t window_bytes;  /* as counted in queue.windows_bytes */
     uint64_t window_used; /* queue.windows_tick when last used */
@@ -146,7 +150,8 @@ struct queue_topic {
     struct topic_settings *settings; /* atomic */
     struct topic_settings *retired;  /* guarded by topics_lk */
     unsigned refs;                   /* atomic; rises from zero never */
-    bool dropped;                    /* atomic */
+    bool registered, dropped;        /* atomic */
+    bool in_doubt; /* atomic: a start may find it deleted, so nothing more is accepted */
     uint32_t send_turn;              /* atomic */
     uint32_t receive_turn;           /* atomic */
     uint64_t live_messages;          /* atomic: sums over the partitions, of group default ... */
@@ -242,10 +247,12 @@ struct queue {
     struct queue_topic *redriving; /* those with a redrive under way, without references */
     struct attempts attempts;
     struct rng rng;
+    uint64_t partitions_made;
 
     struct lock house_lk;
     /* guarded by house_lk */
     struct heap alarms; /* of waiters, by partition time */
+    struct heap keeps;  /* of partitions, by when the housekeeper looks at them next */
     struct lock_signal house_changed;
     bool house_called;
     int64_t house_sleeps_until_ms;
@@ -254,6 +261,7 @@ struct queue {
     int64_t house_next_ms;
     int64_t redrive_next_ms; /* when redrives go on; INT64_MAX: there is none */
     bool failure_told;
+    bool moves_later; /* some could not be driven and are tried again in a second */
     struct queue_cleaning cleaning;
     struct queue_compaction compaction;
 
@@ -268,6 +276,7 @@ struct queue {
     bool moves_open;
     bool redrives_called; /* one was started or cancelled */
     bool space_low, space_out;
+    uint64_t replay_bytes;     /* of all logs since their newest snapshots */
     uint64_t unlooked_bytes;   /* appended since the disk's free space was last looked at */
     uint64_t space_look_bytes; /* so many are looked at again */
     size_t windows_bytes;
@@ -481,7 +490,15 @@ void house_alarm(struct queue *q, struct queue_waiters *ws, int64_t at_ms);
 void house_alarm_drop(struct queue *q, struct queue_waiters *ws);
 /* The housekeeper has work now. */
 void house_call(struct queue *q);
-void house_run(struct queue *q); /* its thread */
+void house_on_full(void *queue); /* for plog_options */
+/* Something was appended to p or is otherwise new: it is looked at within a second. Partitions that
+ * nobody touches are looked at when their oldest message expires. Any lock below house_lk. */
+void house_touch(struct queue_partition *p);
+void house_touch_all(struct queue_topic *t);
+void house_untouch(struct queue_partition *p); /* before it is freed */
+void house_run(struct queue *q);               /* its thread */
+/* Looks at all partitions that are due. */
+void house_keep_due(struct queue *q);
 /* Long work of the housekeeper calls this now and then. */
 void house_ring(struct queue *q);
 
@@ -498,12 +515,18 @@ uint64_t space_share(const struct queue *q, uint64_t wanted_bytes);
 
 /* One bounded step: true when there may be more to trim. */
 bool retention_trim(struct queue_partition *p);
-void retention_release(struct queue_partition *p);
+/* True when the next look has something to release. */
+bool retention_release(struct queue_partition *p);
+/* When there will be something to trim, as far as is known: at once when the oldest message has not
+ * been looked at, INT64_MAX when there is no message. */
+int64_t retention_next_ms(struct queue_partition *p);
 
 /* ---- clean.c ---- */
 
 /* Begins a cleaning of p's log if it is time to look, none is under way, and one is worth it. */
 void clean_look(struct queue_partition *p);
+/* When clean_look has something to do; INT64_MAX: not before more is appended. */
+int64_t clean_look_next_ms(struct queue_partition *p);
 /* Goes on with the one under way. No lock held. */
 void clean_step(struct queue *q);
 /* When it wants to be called again; INT64_MAX: none is under way. */
@@ -562,10 +585,14 @@ void redrive_failed(struct queue_topic *t, enum redrive_failure failure);
 /* The state as of the durable end, folded from the newest snapshot without p's lock. */
 enum err snapshot_fold(struct queue_partition *p, struct buf *state, uint64_t *offset) MUST_USE;
 void snapshot_if_due(struct queue_partition *p);
+/* Makes those of the largest logs when a start would have to replay too much of all of them. */
+void snapshots_bound(struct queue *q);
+/* The partition's log has grown by so much since its newest snapshot, or one was made. */
+void snapshot_count(struct queue *q, int64_t log_bytes);
 /* Due or not, makes what is missing of two snapshots at `offset` (durable) or above. */
 void snapshot_raise_older(struct queue_partition *p, uint64_t offset);
-/* Of the live state; nobody else runs. */
-void snapshot_at_stop(struct queue_partition *p);
+/* Of the live states of all partitions, synced together; nobody else runs. */
+void snapshots_at_stop(struct queue *q, struct queue_topic **topics, size_t n);
 /* The state from the newest snapshot and what follows; closes the partition when that fails. */
 void snapshot_recover(struct queue_partition *p);
 

@@ -41,8 +41,10 @@ struct queue_topic *topic_new(struct queue *q, struct topic_config *config, int6
     waiters_init(&t->waiters, t, GID_DEFAULT);
     t->partitions = mem_new_array(t->partitions_n, sizeof t->partitions[0]);
     lock_take(&q->topics_lk);
-    for (uint32_t i = 0; i < t->partitions_n; i++)
+    for (uint32_t i = 0; i < t->partitions_n; i++) {
         t->partitions[i].rng.state = rng_next(&q->rng);
+        t->partitions[i].keep.tie = q->partitions_made++;
+    }
     lock_give(&q->topics_lk);
     for (uint32_t i = 0; i < t->partitions_n; i++)
         partition_init(&t->partitions[i], t, i);
@@ -69,6 +71,8 @@ void topic_register(struct queue_topic *t)
     HASH_ADD_KEYPTR(by_name, q->topics_by_name, t->name, strlen(t->name), t);
     HASH_ADD_KEYPTR(by_id, q->topics_by_id, t->id.at, sizeof t->id.at, t);
     lock_give(&q->topics_lk);
+    __atomic_store_n(&t->registered, true, __ATOMIC_RELEASE);
+    house_touch_all(t);
 }
 
 void topic_unregister(struct queue_topic *t)
@@ -197,6 +201,7 @@ void topic_settings_swap(struct queue_topic *t, struct topic_config *config, int
     old->retired_next = t->retired;
     __atomic_store_n(&t->retired, old, __ATOMIC_RELAXED);
     lock_give(&t->q->topics_lk);
+    house_touch_all(t); /* messages may expire earlier */
 }
 
 struct queue_topic **topics_lend(struct queue *q, size_t *n)

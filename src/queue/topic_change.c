@@ -210,10 +210,13 @@ static void logs_remove(struct queue_topic *t)
     }
 }
 
-/* What cannot be taken back is taken back at the next start. */
+/* What cannot be taken back is taken back at the next start, or finished. Once the catalogue has
+ * failed it may hold the topic as ready, which must not be without its logs then. */
 static void create_undo(struct queue_topic *t)
 {
     struct queue *q = t->q;
+    if (catalog_failed(q->catalog))
+        return;
     logs_remove(t);
     if (plog_failed(q->plog)) /* files may be left, and the keys say whose they are */
         return;
@@ -267,8 +270,9 @@ enum err queue_topic_create(struct queue *q, const struct topic_config *want,
     e = topic_create_finish(t);
     if (e != ERR_OK) {
         create_undo(t);
+        bool logs_know_it = catalog_failed(q->catalog);
         lock_take(&q->topics_lk);
-        t->freed_at_ms = queue_now_ms(q);
+        t->freed_at_ms = logs_know_it ? INT64_MAX : queue_now_ms(q);
         t->dropped_next = q->freed;
         q->freed = t;
         lock_give(&q->topics_lk);
@@ -388,6 +392,12 @@ enum err queue_topic_delete_if(struct queue_topic *t, int64_t version)
     if (e == ERR_OK) {
         topic_unregister(t);
         advice_after_delete(t);
+    }
+    /* The catalogue may hold it as deleted: a start would take along what is accepted from now on.
+     */
+    if (e == ERR_IO) {
+        __atomic_store_n(&t->in_doubt, true, __ATOMIC_RELEASE);
+        waiters_wake_all(&t->waiters);
     }
     return e;
 }

@@ -204,7 +204,11 @@ def rest():
 
 
 def stores():
-    for which in range(48):
+    for which in range(24):
+        # Each field of the headers there are, one after the other, with the values at the ends.
+        for at in [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 72, 80, 96, 100, 104, 112, 120, 128, 136, 144, 152, 160, 4096, 4104, 4108, 4112, 4120, 4192, 4196, 4200, 4216, 4224, 4228]:
+            for value in (0, 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1):
+                write("store", "field-%02d-%04d-%x" % (which, at, value), bytes([which, 2]) + struct.pack("<HBQ", at, 8, value))
         write("store", "cut-%02d" % which, bytes([which, 2]) + struct.pack("<HB", 40, 0))
         write("store", "edit-%02d" % which, bytes([which, 2]) + struct.pack("<HB", 20, 8) + b"\7\0\0\0\0\0\0\0")
         write("store", "gone-%02d" % which, bytes([which, 3]))

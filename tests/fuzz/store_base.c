@@ -96,7 +96,7 @@ static void clean(struct plog_log *l)
     enum plog_clean_state state = PLOG_CLEAN_MORE;
     CHECK(plog_segments(l, 0, segments, 8, &n) == ERR_OK && n > 2 && segments[1].cleanable);
     CHECK(plog_clean_begin(l, 0, segments[1].end_offset, UINT64_MAX,
-                           (struct plog_wanted){l, every_fourth}, &c) == ERR_OK);
+                           (struct plog_wanted){.self = l, .ask = every_fourth}, &c) == ERR_OK);
     while (state == PLOG_CLEAN_MORE)
         CHECK(plog_clean_step(c, SEGMENT_BYTES, &state) == ERR_OK);
     CHECK(state == PLOG_CLEAN_DONE);

@@ -3,8 +3,9 @@
 EXTRA_DIST += %D%/README.md
 check_LIBRARIES += libsim.a
 libsim_a_SOURCES = %D%/beliefs.c %D%/beliefs.h %D%/checker.c %D%/checker.h %D%/client.c \
-	%D%/history.c %D%/history.h %D%/life.c %D%/message.c %D%/poll.c %D%/run.c %D%/sim.h
-libsim_a_CFLAGS = $(TEST_CFLAGS)
+	%D%/history.c %D%/history.h %D%/life.c %D%/message.c %D%/poll.c %D%/run.c %D%/sim.h \
+	%D%/topic.c tests/lib/fault_vfs.c tests/lib/fault_vfs.h
+libsim_a_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 SIM_LIBS = libsim.a libplogtest.a $(QUEUE_TEST_LIBS)
 
 check_PROGRAMS += tests/sim/sim_broker
@@ -22,7 +23,8 @@ tests_sim_day_CFLAGS = $(TEST_CFLAGS)
 tests_sim_day_LDADD = libday.a $(QUEUE_TEST_LIBS)
 
 TEST_RUNNERS += tests/sim/test_sim
-tests_sim_test_sim_SOURCES = %D%/test_checker.c %D%/test_sim.c %D%/test_sim.h
+tests_sim_test_sim_SOURCES = %D%/test_checker.c %D%/test_sim.c %D%/test_sim.h \
+	%D%/test_topics.c
 tests_sim_test_sim_CFLAGS = $(TEST_CFLAGS)
 tests_sim_test_sim_LDADD = $(SIM_LIBS)
 

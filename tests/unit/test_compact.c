@@ -207,22 +207,29 @@ static void check(void)
                       r.values[k], z.values[k]);
 }
 
-/* fsck finds nothing in the logs, whose broker has just died. */
-static void check_files(void)
+static void look_at_files(bool repair)
 {
     struct findings f = {.no_remarks = true};
-    struct offline_check c = {0};
+    struct offline_check c = {.repair = repair};
     struct offline_store s;
-    queue_commit_all(bench.q);
-    bench_die();
     offline_store_read(fault_disk_of(z.disk), &f, &s);
     ck_assert(s.marks_good);
     for (size_t i = 0; i < s.logs_n; i++)
         offline_check_log(&c, &s, &s.logs[i], &f);
-    ck_assert_msg(f.faults == 0, "%.*s", (int)f.lines.n, f.lines.at);
+    ck_assert_msg(repair || f.faults == 0, "%.*s", (int)f.lines.n, f.lines.at);
     ck_assert_uint_gt(c.records, 0);
     offline_store_fini(&s);
     findings_fini(&f);
+}
+
+/* fsck finds nothing in the logs, whose broker has just died; but a crash between the last two
+ * steps of a swap may leave a segment without its index, which a repair makes. */
+static void check_files(void)
+{
+    queue_commit_all(bench.q);
+    bench_die();
+    look_at_files(true);
+    look_at_files(false);
     bench_start();
 }
 

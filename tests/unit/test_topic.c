@@ -85,7 +85,7 @@ START_TEST(a_topic_reads_back_as_it_was_written)
 }
 END_TEST
 
-static enum err decode_compact(const char *members)
+static enum err decode_in_format(char format, const char *members)
 {
     struct topic_config t;
     struct buf json = BUF_EMPTY;
@@ -94,6 +94,7 @@ static enum err decode_compact(const char *members)
     topic_config_encode(&t, &json);
     json.n--; /* the closing brace */
     buf_put_format(&json, ",%s}", members);
+    ((char *)memmem(json.at, json.n, "\"format\":", 9))[9] = format;
     enum err e = topic_config_decode(buf_bytes(&json), &t);
     if (e == ERR_OK) {
         ck_assert(t.compact);
@@ -101,6 +102,11 @@ static enum err decode_compact(const char *members)
     }
     buf_fini(&json);
     return e;
+}
+
+static enum err decode_compact(const char *members)
+{
+    return decode_in_format('2', members);
 }
 
 START_TEST(a_compact_topic_has_the_newer_format_and_all_others_the_old_one)
@@ -124,6 +130,7 @@ START_TEST(a_compact_topic_has_the_newer_format_and_all_others_the_old_one)
     buf_fini(&json);
     static const char good[] = "\"cleanup\":\"compact\",\"delete_retention_ms\":\"0\"";
     ck_assert_int_eq(decode_compact(good), ERR_OK);
+    ck_assert_int_eq(decode_in_format('1', good), ERR_CORRUPT);
     ck_assert_int_eq(decode_compact("\"cleanup\":\"compact\""), ERR_CORRUPT);
     ck_assert_int_eq(decode_compact("\"delete_retention_ms\":\"0\""), ERR_CORRUPT);
     ck_assert_int_eq(decode_compact("\"cleanup\":\"x\",\"delete_retention_ms\":\"0\""),
