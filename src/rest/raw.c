@@ -34,8 +34,10 @@ static bool refused_by_q(struct bytes params)
         while (at < stop && (*at == ' ' || *at == '\t'))
             at++;
         if (stop - at >= 3 && (at[0] == 'q' || at[0] == 'Q') && at[1] == '=' && at[2] == '0') {
-            size_t zeros = strspn(at + 2, "0.");
-            if (at + 2 + zeros >= stop || at[2 + zeros] == ' ')
+            const char *behind = at + 2;
+            while (behind < stop && (*behind == '0' || *behind == '.'))
+                behind++;
+            if (behind == stop || *behind == ' ')
                 return true;
         }
         at = stop == end ? end : stop + 1;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Marks that no broker writes, under a good checksum: recovery believes every mark that was
- * decoded, and cuts and removes files by it. */
+/* Marks and batches that no broker writes, under good checksums: recovery believes every mark that
+ * was decoded, and cuts and removes files by it; readers believe what a batch's header counts. */
 #include "unit/test_plog_marks.h"
 
 #include "lib/fault_disk.h"
+#include "plog/batch.h"
 #include "plog/format.h"
 #include "plog/marks.h"
 
@@ -57,11 +58,54 @@ START_TEST(a_mark_begins_before_it_ends)
 }
 END_TEST
 
+static void found(void *arg, struct plog_log *l)
+{
+    *(struct plog_log **)arg = l;
+}
+
+START_TEST(a_batch_of_fewer_records_than_it_counts_is_corrupt)
+{
+    const char *segment = "t/01000000000000000000000000000000/0/00000000000000000000.log";
+    struct fault_disk *disk = fault_disk_new(test_seed());
+    struct plog_options options;
+    struct plog *store;
+    struct plog_log *l;
+    struct plog_cursor c;
+    struct plog_entry entry;
+    struct buf b = BUF_EMPTY;
+    plog_options_default(&options);
+    options.disk = fault_disk_of(disk);
+    options.journal_first_bytes = 65536;
+    ck_assert_int_eq(plog_open(&options, &store), ERR_OK);
+    ck_assert_int_eq(plog_create(store, first.id, &l), ERR_OK);
+    struct plog_batch *batch = plog_batch_new(0);
+    plog_batch_put(batch, 1, BYTES_OF("one"));
+    plog_batch_put(batch, 1, BYTES_OF("two"));
+    plog_append(l, batch, 1, 1, true);
+    plog_commit(store, false);
+    plog_close(store);
+    buf_put_bytes(&b, fault_disk_bytes(disk, segment));
+    le_store_u32(b.at + BATCH_AT_RECORDS, 3);
+    format_crc_store(b.at, b.n, 0);
+    fault_disk_plant(disk, segment, buf_bytes(&b));
+    ck_assert_int_eq(plog_open(&options, &store), ERR_OK);
+    plog_each(store, found, &l);
+    ck_assert_int_eq(plog_cursor_at_offset(l, 0, 100, &c), ERR_OK);
+    ck_assert_int_eq(plog_cursor_next(&c, &entry), ERR_OK);
+    ck_assert_int_eq(plog_cursor_next(&c, &entry), ERR_CORRUPT);
+    plog_cursor_close(&c);
+    plog_abandon(store);
+    buf_fini(&b);
+    fault_disk_free(disk);
+}
+END_TEST
+
 TCase *tcase_marks(void)
 {
     TCase *t = tcase_create("marks");
     tcase_add_test(t, each_log_has_one_mark_and_they_are_in_order);
     tcase_add_test(t, a_mark_without_a_segment_is_one_of_an_empty_log);
     tcase_add_test(t, a_mark_begins_before_it_ends);
+    tcase_add_test(t, a_batch_of_fewer_records_than_it_counts_is_corrupt);
     return t;
 }
