@@ -151,6 +151,8 @@ void plog_checkpoint_if_due(struct plog *p);
 /* Background: writes what is durable into the segments when half the cache is full of it. Called by
  * the housekeeper every second or so and after on_full, no lock held. */
 void plog_write_if_due(struct plog *p);
+/* What is in no segment yet, and will take as much of the disk again; about. */
+size_t plog_unwritten_bytes(const struct plog *p);
 /* The next one is due, however full the journal is. */
 void plog_checkpoint_ask(struct plog *p);
 

@@ -41,6 +41,9 @@ void space_look(struct queue *q)
     __atomic_store_n(&q->space_look_bytes, reserve_bytes / LOOK_SHARE, __ATOMIC_RELAXED);
     if (q->disk->free_bytes(q->disk->self, &free_bytes) != ERR_OK)
         return;
+    /* What is in the journal alone goes to the segments too, at the next start at the latest. */
+    uint64_t owed_bytes = plog_unwritten_bytes(q->plog);
+    free_bytes -= owed_bytes < free_bytes ? owed_bytes : free_bytes;
     bool low = free_bytes < reserve_bytes;
     if (low && !__atomic_load_n(&q->space_low, __ATOMIC_RELAXED))
         note(NOTE_WARNING, "queue", "the disk is nearly full: sends are refused");

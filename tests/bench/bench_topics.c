@@ -316,6 +316,13 @@ static double send_load(const struct broker *b, unsigned topics, unsigned rate, 
     return p99_ms;
 }
 
+static void report_start(const struct broker *b, const char *name)
+{
+    printf("%-28s %.2f s, %.2f s of processor time; %ld KiB, %u files open\n", name, b->start_s,
+           broker_cpu_s(b), broker_kib(b, "VmRSS"), broker_files(b));
+    fflush(stdout);
+}
+
 static void measure_idle(const struct broker *b)
 {
     double cpu_s = broker_cpu_s(b);
@@ -354,14 +361,12 @@ int main(int argc, char **argv)
     measure_idle(&b);
     printf("stop                         %.2f s\n", broker_stop(&b, SIGTERM));
     broker_start(&b, argv[1], argv[2]);
-    printf("start after a clean stop     %.2f s; %ld KiB, %u files open\n", b.start_s,
-           broker_kib(&b, "VmRSS"), broker_files(&b));
+    report_start(&b, "start after a clean stop");
     measure_idle(&b);
     send_load(&b, topics, topics, 5, connections, "many topics again");
     broker_stop(&b, SIGKILL);
     broker_start(&b, argv[1], argv[2]);
-    printf("start after kill -9          %.2f s; %ld KiB, %u files open\n", b.start_s,
-           broker_kib(&b, "VmRSS"), broker_files(&b));
+    report_start(&b, "start after kill -9");
     printf("stop                         %.2f s\n", broker_stop(&b, SIGTERM));
     return 0;
 }

@@ -15,6 +15,7 @@ enum {
     RETRY_MS = 20 * SECOND_MS,
     DRAIN_TICK_MS = 10 * SECOND_MS,
     DRAIN_HOURS_MAX = 14,
+    HOLD_MARGIN_MINUTES = 5,
     REST_MS = 2 * MINUTE_MS, /* after which the cleaner is done */
     CONSUME_EACH = 4,        /* ticks */
     RECEIVES_MAX = 40,       /* of a consumer, a tick */
@@ -205,7 +206,8 @@ static void delete_now(struct day *d, uint32_t topic, uint32_t serial, const cha
     letter_delete(d, serial);
 }
 
-/* Leased for hours: it is deleted a minute before the lease would end. */
+/* Leased for hours: it is deleted some minutes before the lease would end, also when clients rest
+ * meanwhile. */
 static void hold(struct day *d, uint32_t topic, uint32_t serial, uint32_t ms, const char *receipt)
 {
     enum err e = queue_extend(d->topics[topic].t, bytes_of_text(receipt), ms, false, &d->wait);
@@ -213,7 +215,7 @@ static void hold(struct day *d, uint32_t topic, uint32_t serial, uint32_t ms, co
         day_die(d, "%s: holding %" PRIu32 ": %s", d->topics[topic].name, serial, err_text(e));
     if (d->undone)
         return;
-    uint32_t until_ms = day_now_ms(d) + ms, minute = until_ms / MINUTE_MS - 1;
+    uint32_t until_ms = day_now_ms(d) + ms, minute = until_ms / MINUTE_MS - HOLD_MARGIN_MINUTES;
     struct day_held *h = mem_new(sizeof *h);
     h->serial = serial;
     memcpy(h->receipt, receipt, strlen(receipt) + 1);

@@ -6,7 +6,7 @@ QUEUE_TEST_LIBS = libtestlib.a libqueue.a libcatalog.a libpartition.a libplog.a 
 TEST_RUNNERS += tests/unit/test_queue
 tests_unit_test_queue_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fixture.h \
 	tests/unit/test_queue.c tests/unit/test_queue_clean.c tests/unit/test_queue_fifo.c \
-	tests/unit/test_queue_history.c tests/unit/test_queue_limit.c tests/unit/test_queue_look.c tests/unit/test_queue_moves.c \
+	tests/unit/test_queue_history.c tests/unit/test_queue_keep.c tests/unit/test_queue_limit.c tests/unit/test_queue_look.c tests/unit/test_queue_moves.c \
 	tests/unit/test_queue_polls.c tests/unit/test_queue_redrive.c tests/unit/test_queue_restart.c \
 	tests/unit/test_queue_send.c tests/unit/test_queue_topics.c \
 	tests/unit/test_queue_verbs.c tests/unit/test_queue_window.c

@@ -81,6 +81,7 @@ TCase *tcase_moves(void);
 TCase *tcase_redrive(void);
 TCase *tcase_fifo(void);
 TCase *tcase_window(void);
+TCase *tcase_keep(void);
 TCase *tcase_clean(void);
 TCase *tcase_look(void);
 TCase *tcase_send(void);
