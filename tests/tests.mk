@@ -23,6 +23,7 @@ include tests/unit/rest.mk
 include tests/sim/sim.mk
 include tests/compat/compat.mk
 include tests/unit/cli.mk
+include tests/fuzz/fuzz.mk
 check_PROGRAMS += $(TEST_RUNNERS)
 TESTS += $(TEST_RUNNERS)
 endif

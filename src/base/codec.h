@@ -28,6 +28,8 @@ size_t codec_base64_chars(size_t data_bytes);
 /* The result lies in the arena. */
 enum err codec_base64_decode(struct bytes text, struct arena *arena, struct bytes *data) MUST_USE;
 
+/* As it is written, lower case, NUL-terminated. */
+void codec_uuid_text(const uint8_t id[16], char out[CODEC_UUID_ROOM]);
 /* A random UUID (version 4), lower case, NUL-terminated. Unique, but not secret: see base/rng.h. */
 void codec_uuid(struct rng *rng, char out[CODEC_UUID_ROOM]);
 

@@ -11,6 +11,7 @@
 enum lock_rank {
     LOCK_RANK_TOPICS = 10,    /* queue: the list of topics */
     LOCK_RANK_PARTITION = 20, /* queue: one partition's log, state and windows */
+    LOCK_RANK_LIMITS = 25,    /* queue: what one topic may still take (leaf) */
     LOCK_RANK_POLLS = 30,     /* queue: long polls of one topic and group */
     LOCK_RANK_HOUSEKEEPER = 40,
     LOCK_RANK_CATALOG = 50,

@@ -12,8 +12,8 @@
  *   k/epoch          counter of starts
  *   meta             format, cluster_id, created
  *
- * Threads: any, at any time; one lock inside, held over SQLite's I/O (never take it under another
- * lock). Values are bytes to this room; catalog/topic.h holds their JSON forms. */
+ * Threads: any, at any time; one lock inside, held over I/O (never take it under another lock).
+ * Values are bytes to this room; catalog/topic.h holds their JSON forms. */
 #ifndef CATALOG_CATALOG_H
 #define CATALOG_CATALOG_H
 
@@ -60,6 +60,19 @@ struct catalog_op {
 enum err catalog_open(const char *path, struct catalog **out) MUST_USE;
 void catalog_close(struct catalog *c);
 
+struct catalog_etcd_options {
+    const char
+        *endpoints;      /* URLs with commas between: "http://10.0.0.1:2379,http://10.0.0.2:2379" */
+    const char *cluster; /* letters, digits, - _ . ; keys stand below /leaselog/<cluster>/ */
+    const char *user, *password;                /* NULL: etcd's authentication is off */
+    const char *ca_file, *cert_file, *key_file; /* PEM; NULL: the system's roots, no certificate */
+    int64_t answer_ms;                          /* until the next endpoint is asked; 0: 2 s */
+};
+enum { CATALOG_CLUSTER_NAME_MAX = 63 };
+/* The catalogue of a cluster, in etcd. All strings are copied. ERR_INVALID: an endpoint is no URL,
+ * or the name is none. ERR_BUSY: no endpoint answers; ERR_PERMISSION. The log says why. */
+enum err catalog_open_etcd(const struct catalog_etcd_options *o, struct catalog **out) MUST_USE;
+
 /* Opens a catalogue that is there, to be read only: nothing is made, changed, rolled back or noted,
  * and catalog_txn must not be called. ERR_NOT_FOUND. ERR_BUSY: a transaction is under way or was
  * cut short by a crash, so that what the file holds shows only after the next start. ERR_CORRUPT,
@@ -79,10 +92,11 @@ enum err catalog_get(struct catalog *c, const char *key, struct catalog_kv *out)
 enum err catalog_list(struct catalog *c, const char *prefix, struct catalog_kvs *out) MUST_USE;
 /* When all compares hold, all ops happen, durably, at one new revision; else ERR_CONFLICT and
  * nothing happens.
- * ERR_BUSY (unknown outcome in a cluster), ERR_NO_SPACE, ERR_IO: the outcome shows only after a
- * restart, and until then every further change is ERR_FAILED. ERR_INVALID: a key is empty or too
- * long, or two ops name the same key; ERR_TOO_BIG: a value, or the number of compares or ops.
- * Without ops nothing is written and rev is the last revision. rev may be NULL. */
+ * ERR_BUSY: nothing happened, or (etcd) nobody knows: read again before you decide. ERR_NO_SPACE.
+ * ERR_IO: the outcome shows only after a restart, and until then every further change is
+ * ERR_FAILED. ERR_INVALID: a key is empty or too long, or two ops name the same key; ERR_TOO_BIG: a
+ * value, or the number of compares or ops. Without ops nothing is written and rev is the last
+ * revision. rev may be NULL. */
 enum err catalog_txn(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
                      const struct catalog_op *ops, size_t ops_n, int64_t *rev) MUST_USE;
 

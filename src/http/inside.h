@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "base/codec.h"
 #include "base/heap.h"
 #include "base/rng.h"
 #include "http/head.h"
@@ -25,16 +26,24 @@ enum {
     FIRST_ARENA_BYTES = 16 * 1024,
     /* A body up to this lies in the arena; a larger one is reserved from the budget. */
     ARENA_BODY_BYTES = 12 * 1024,
-    /* libmicrohttpd's own memory for each connection: at 32 KiB about 440 small headers fit, and a
-     * request costs no more than at 8 KiB; beyond 32 KiB each connection would be an mmap. */
-    CONNECTION_BYTES = 32 * 1024,
-    /* Headers that a request may have: the product needs a dozen. */
-    HEADERS_MAX = 100,
+    /* libmicrohttpd's own memory for each connection, written full of zeros after each request. In
+     * it lie the head, a struct for each of its headers, and the answer's head: the three bounds
+     * below add up to less. */
+    CONNECTION_BYTES = 16 * 1024,
+    HEAD_BYTES_MAX = 8 * 1024,
+    HEADERS_MAX = 64, /* the product needs a dozen, proxies add another */
+    HEADER_STRUCT_BYTES = 64,
+    ANSWER_STATUS_BYTES = 512, /* the answer's status line and libmicrohttpd's own headers */
     /* Who sends a body, or reads an answer, more slowly than this is cut off. */
     BYTES_PER_S_MIN = 16 * 1024,
     /* Request structs that a loop keeps for reuse. */
     SPARE_REQUESTS_MAX = 256,
 };
+
+_Static_assert(HEAD_BYTES_MAX + HEADERS_MAX * HEADER_STRUCT_BYTES + HTTP_ANSWER_HEADERS_BYTES_MAX +
+                       ANSWER_STATUS_BYTES <
+                   CONNECTION_BYTES,
+               "what one request needs of libmicrohttpd's memory is there");
 
 enum server_phase { SERVER_RUNNING, SERVER_DRAINING, SERVER_STOPPING };
 
@@ -157,7 +166,7 @@ struct http_request {
         LIST_ENTRY(http_request) link; /* loop.fresh or loop.parked */
         SLIST_ENTRY(http_request) spare;
     };
-    char id[37];
+    char id[CODEC_UUID_ROOM];
     struct arena arena;
     _Alignas(16) char first[FIRST_ARENA_BYTES];
 };

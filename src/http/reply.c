@@ -8,10 +8,16 @@
 #include "base/note.h"
 #include "http/inside.h"
 
-static void header_add(struct MHD_Response *response, const char *name, const char *value)
+/* `left` is what libmicrohttpd's memory has for headers: an answer whose head does not fit would
+ * only end the connection. */
+static void header_add(struct MHD_Response *response, const char *name, const char *value,
+                       size_t *left)
 {
+    size_t bytes = strlen(name) + strlen(value) + 4;
+    bool fits = bytes <= *left;
+    *left -= fits ? bytes : 0;
     /* libmicrohttpd refuses line ends in names and values: an answer never grows a header. */
-    if (MHD_add_response_header(response, name, value) == MHD_NO)
+    if (!fits || MHD_add_response_header(response, name, value) == MHD_NO)
         note(NOTE_ERROR, "http", "a header of an answer was left out: %s", name);
 }
 
@@ -42,12 +48,13 @@ static void answer_queue(struct http_request *r, int status,
     struct conn *c = r->conn;
     conn_expect(c, body == NULL ? 0 : body->n);
     struct MHD_Response *response = response_new(body);
-    for (size_t i = 0; i < headers_n; i++)
-        header_add(response, headers[i].name, headers[i].value);
-    if (r->allow != NULL)
-        header_add(response, "Allow", r->allow);
+    size_t left = HTTP_ANSWER_HEADERS_BYTES_MAX;
     if (closes(r))
-        header_add(response, "Connection", "close");
+        header_add(response, "Connection", "close", &left);
+    if (r->allow != NULL)
+        header_add(response, "Allow", r->allow, &left);
+    for (size_t i = 0; i < headers_n; i++)
+        header_add(response, headers[i].name, headers[i].value, &left);
     /* Not taken only when the connection is ending; receive_completed then finishes the request. */
     if (MHD_queue_response(c->mhd, (unsigned)status, response) == MHD_NO)
         shutdown(c->fd, SHUT_RDWR);

@@ -237,21 +237,8 @@ struct arena *http_arena(struct http_request *r)
 /* A random UUID (RFC 9562, version 4), drawn when first asked for. */
 const char *http_request_id(struct http_request *r)
 {
-    unsigned char u[16];
-    if (r->id[0] != '\0')
-        return r->id;
-    rng_fill(&r->loop->rng, u, sizeof u);
-    u[6] = (unsigned char)((u[6] & 0x0f) | 0x40);
-    u[8] = (unsigned char)((u[8] & 0x3f) | 0x80);
-    static const char digits[] = "0123456789abcdef";
-    char *at = r->id;
-    for (unsigned i = 0; i < sizeof u; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *at++ = '-';
-        *at++ = digits[u[i] >> 4];
-        *at++ = digits[u[i] & 15];
-    }
-    *at = '\0';
+    if (r->id[0] == '\0')
+        codec_uuid(&r->loop->rng, r->id);
     return r->id;
 }
 

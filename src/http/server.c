@@ -14,7 +14,7 @@ void http_options_default(struct http_options *o)
         .address = "127.0.0.1",
         .port = 9324,
         .connections_max = 10000,
-        .head_bytes_max = 16 * 1024,
+        .head_bytes_max = HEAD_BYTES_MAX,
         .body_bytes_max = 8 * 1024 * 1024,
         .body_budget_bytes = 64 * 1024 * 1024,
         .idle_timeout_s = 60,

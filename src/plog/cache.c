@@ -8,7 +8,8 @@ void cache_init(struct cache *c, size_t bytes_max)
 {
     lock_init(&c->lk, LOCK_RANK_CACHE);
     TAILQ_INIT(&c->all);
-    c->bytes = c->unwritten = 0;
+    c->bytes = 0;
+    c->unwritten = 0; /* clang 14 refuses to chain an assignment to an atomic */
     c->bytes_max = bytes_max;
 }
 

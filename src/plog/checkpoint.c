@@ -235,6 +235,9 @@ void plog_checkpoint_if_due(struct plog *p)
         e = journal_prepare(p);
     if (e != ERR_OK && e != ERR_NO_SPACE)
         store_fail(p, "making a journal file", e);
+    e = e == ERR_OK ? journal_give_back(p) : ERR_OK;
+    if (e != ERR_OK)
+        store_fail(p, "giving a journal file back", e);
     keeper_leave(p);
 }
 

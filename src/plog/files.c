@@ -14,7 +14,7 @@ enum err file_read(const struct disk *d, const char *path, size_t bytes_max, str
     e = d->size(d->self, file, &size);
     if (e == ERR_OK && size > bytes_max)
         e = ERR_TOO_BIG;
-    if (e == ERR_OK) {
+    if (e == ERR_OK && size > 0) {
         buf_reserve(out, (size_t)size);
         e = d->read(d->self, file, out->at + out->n, (size_t)size, 0, &got);
     }

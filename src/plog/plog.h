@@ -145,11 +145,14 @@ bool plog_work_waits(struct plog *p);     /* unwritten batches that somebody wai
 bool plog_work_unwritten(struct plog *p); /* any unwritten batch */
 int64_t plog_sync_average_us(const struct plog *p);
 /* Background: syncs segments, writes marks, recycles the journal when it is half full, zeroes the
- * next journal files. Called by the housekeeper every second or so, no lock held. */
+ * next journal files, removes those that a burst has left. Called by the housekeeper every second
+ * or so, no lock held. */
 void plog_checkpoint_if_due(struct plog *p);
 /* Background: writes what is durable into the segments when half the cache is full of it. Called by
  * the housekeeper every second or so and after on_full, no lock held. */
 void plog_write_if_due(struct plog *p);
+/* What is in no segment yet, and will take as much of the disk again; about. */
+size_t plog_unwritten_bytes(const struct plog *p);
 /* The next one is due, however full the journal is. */
 void plog_checkpoint_ask(struct plog *p);
 
@@ -242,15 +245,22 @@ struct plog_wanted {
      * the log's end at that moment: the answer counts once all below it is durable, because a
      * crash would undo what finished the others. No lock is held. */
     uint64_t (*ask)(void *self, uint64_t first, size_t n, bool *wanted);
+    /* NULL: what `ask` wants stays, and of the rest what it costs nothing to keep. Else `keep` is
+     * told the payload of each message that `ask` wants, and answers whether it stays; within one
+     * job always the same. Then all others go, also where the segment gets larger by their GAPs: by
+     * 128 bytes a message at most. No lock is held. */
+    bool (*keep)(void *self, uint64_t number, struct bytes payload);
 };
 
 enum { PLOG_CLEAN_SEGMENTS_MAX = 32 };
 
 enum plog_clean_state {
-    PLOG_CLEAN_MORE,    /* call again */
-    PLOG_CLEAN_WAITS,   /* call again when more is durable */
-    PLOG_CLEAN_DONE,    /* the new segment is in place */
-    PLOG_CLEAN_USELESS, /* what must stay is more than `bytes_max`: nothing was written */
+    PLOG_CLEAN_MORE,  /* call again */
+    PLOG_CLEAN_WAITS, /* call again when more is durable */
+    PLOG_CLEAN_DONE,  /* the new segment is in place */
+    /* What must stay is more than `bytes_max`, or with `keep` it is all of one segment: nothing was
+       written. */
+    PLOG_CLEAN_USELESS,
 };
 
 struct plog_clean;

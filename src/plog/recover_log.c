@@ -73,7 +73,9 @@ static enum err list_segments(struct plog_log *l, const struct names *names)
     return e;
 }
 
-/* Snapshots are listed; files without a segment and unfinished ones go. */
+/* Snapshots are listed; files without a segment and unfinished ones go. What a damaged log could
+ * not take was answered to clients: without it the log must not open, however sound its segments
+ * are by now. */
 static enum err list_others(struct plog_log *l, const struct names *names)
 {
     enum err e = ERR_OK;
@@ -92,6 +94,9 @@ static enum err list_others(struct plog_log *l, const struct names *names)
                 e = remove_file(l, text);
         } else if (n > 4 && strcmp(text + n - 4, ".tmp") == 0) {
             e = remove_file(l, text);
+        } else if (strcmp(text, "salvage") == 0) {
+            damaged(l, l->mark.segment, l->mark.position,
+                    "what followed lies in the file salvage beside it");
         }
     }
     return e;

@@ -123,6 +123,11 @@ void write_if_full(struct plog *p)
     }
 }
 
+size_t plog_unwritten_bytes(const struct plog *p)
+{
+    return cache_unwritten(&p->cache);
+}
+
 void plog_write_if_due(struct plog *p)
 {
     lock_check_none_held();

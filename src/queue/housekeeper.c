@@ -9,8 +9,6 @@ enum {
     HOUSE_PERIOD_MS = 1000,
     FREED_KEPT_MS = 60000,
 };
-/* Sends are refused below the reserve, receives below half of it; deletes may use it all. */
-static const uint64_t disk_reserve_bytes = 256u << 20;
 
 void house_init(struct queue *q)
 {
@@ -162,26 +160,12 @@ static void free_removed(struct queue *q, int64_t now_ms)
     }
 }
 
-void house_look_at_disk(struct queue *q)
-{
-    uint64_t free_bytes;
-    lock_check_none_held();
-    __atomic_store_n(&q->unlooked_bytes, 0, __ATOMIC_RELAXED);
-    if (q->disk->free_bytes(q->disk->self, &free_bytes) != ERR_OK)
-        return;
-    bool low = free_bytes < disk_reserve_bytes;
-    if (low && !__atomic_load_n(&q->space_low, __ATOMIC_RELAXED))
-        note(NOTE_WARNING, "queue", "the disk is nearly full: sends are refused");
-    __atomic_store_n(&q->space_low, low, __ATOMIC_RELAXED);
-    __atomic_store_n(&q->space_out, free_bytes < disk_reserve_bytes / 2, __ATOMIC_RELAXED);
-}
-
 static void keep_house(struct queue *q)
 {
     house_keep_due(q);
     snapshots_bound(q);
     windows_bound(q);
-    house_look_at_disk(q);
+    space_look(q);
     plog_checkpoint_if_due(q->plog);
 }
 
@@ -209,6 +193,7 @@ int64_t queue_housekeep(struct queue *q)
         now_ms >= q->redrive_next_ms)
         q->redrive_next_ms = redrive_step(q);
     clean_step(q);
+    compact_step(q);
     remove_dropped(q);
     if (due) {
         free_removed(q, now_ms);
@@ -221,7 +206,9 @@ int64_t queue_housekeep(struct queue *q)
     lock_give(&q->house_lk);
     if (q->redrive_next_ms < next_ms)
         next_ms = q->redrive_next_ms;
-    int64_t clean_ms = clean_next_ms(q);
+    int64_t clean_ms = clean_next_ms(q), compact_ms = compact_next_ms(q);
+    if (compact_ms < clean_ms)
+        clean_ms = compact_ms;
     return clean_ms < next_ms ? clean_ms : next_ms;
 }
 

@@ -64,21 +64,53 @@ static struct queue_partition *next_due(struct queue *q, int64_t now_ms)
     return p;
 }
 
+/* Without traffic no record tells the state that deduplication windows and delays have ended, and
+ * their memory would stay until the next one. */
+static void tell_time(struct queue_partition *p)
+{
+    lock_take(&p->lk);
+    int64_t now_ms = queue_now_ms(p->q);
+    if (now_ms >= partition_time_wanted_ms(p->state) && partition_check_locked(p, 0) == ERR_OK) {
+        struct appending a;
+        append_begin_locked(&a, p, now_ms);
+        append_put_locked(&a,
+                          &(struct record){.type = RECORD_EPOCH, .epoch = {p->q->epoch, now_ms}});
+        append_end_locked(&a, false);
+    }
+    lock_give(&p->lk);
+}
+
+static int64_t time_wanted_ms(struct queue_partition *p)
+{
+    lock_take(&p->lk);
+    int64_t at_ms = partition_time_wanted_ms(p->state);
+    lock_give(&p->lk);
+    return at_ms;
+}
+
+static int64_t earlier(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms < b_ms ? a_ms : b_ms;
+}
+
 /* When it must be looked at next if nothing is appended until then. */
 static int64_t keep_partition(struct queue_partition *p)
 {
     bool more = true;
+    tell_time(p);
     for (int i = 0; i < TRIM_STEPS_MAX && more; i++)
         more = retention_trim(p);
     snapshot_if_due(p);
     more = retention_release(p) || more;
-    clean_look(p);
+    if (p->topic->compact)
+        compact_look(p);
+    else
+        clean_look(p);
     int64_t again_ms = queue_now_ms(p->q) + LOOK_AGAIN_MS;
     if (more || plog_durable(p->log) < p->kept_end)
         return again_ms;
-    int64_t next_ms = retention_next_ms(p), look_ms = clean_look_next_ms(p);
-    if (look_ms < next_ms)
-        next_ms = look_ms;
+    int64_t next_ms = earlier(retention_next_ms(p), clean_look_next_ms(p));
+    next_ms = earlier(next_ms, time_wanted_ms(p));
     return next_ms < again_ms ? again_ms : next_ms;
 }
 
@@ -95,6 +127,7 @@ void house_keep_due(struct queue *q)
             lock_take(&p->lk);
             p->kept_end = plog_end(p->log);
             lock_give(&p->lk);
+            limit_retain(t);
             int64_t next_ms = keep_partition(p);
             lock_take(&q->house_lk);
             if (next_ms != INT64_MAX)

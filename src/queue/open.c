@@ -19,9 +19,10 @@ static struct queue *queue_new(const struct queue_options *o)
     q->disk = o->disk;
     q->clock = o->clock;
     q->rng = o->rng;
-    q->snapshot_log_bytes =
-        o->snapshot_log_bytes == 0 ? snapshot_log_bytes_default : o->snapshot_log_bytes;
+    q->snapshot_log_bytes = o->snapshot_log_bytes == 0 ? space_share(q, snapshot_log_bytes_default)
+                                                       : o->snapshot_log_bytes;
     q->in_flight_max = o->in_flight_max == 0 ? in_flight_max_default : o->in_flight_max;
+    q->compact_keys_max = o->compact_keys_max == 0 ? COMPACT_KEYS_MAX : o->compact_keys_max;
     q->unlooked_bytes = UINT64_MAX / 2; /* the first send looks */
     q->house_sleeps_until_ms = INT64_MIN;
     q->house_next_ms = INT64_MIN;
@@ -111,9 +112,11 @@ static enum err open_stores(struct queue *q, const struct queue_options *o)
     p.disk = o->disk;
     if (o->segment_bytes != 0)
         p.segment_bytes = o->segment_bytes;
+    p.segment_bytes = (uint32_t)space_share(q, p.segment_bytes);
     q->segment_bytes = p.segment_bytes;
     if (o->cache_bytes != 0)
         p.cache_bytes = o->cache_bytes;
+    p.journal_bytes = (uint32_t)space_share(q, p.journal_bytes);
     if (o->journal_bytes != 0)
         p.journal_first_bytes = p.journal_bytes = o->journal_bytes;
     p.self = q;
@@ -278,6 +281,7 @@ void queue_close(struct queue *q)
     snapshots_at_stop(q, topics, n);
     topics_give_back(topics, n);
     clean_stop(q);
+    compact_stop(q);
     plog_close(q->plog);
     catalog_close(q->catalog);
     queue_free(q);
@@ -293,6 +297,7 @@ void queue_abandon(struct queue *q)
 {
     struct queue_topic *t, *next;
     clean_stop(q);
+    compact_stop(q);
     if (q->plog != NULL)
         plog_abandon(q->plog);
     if (q->catalog != NULL)

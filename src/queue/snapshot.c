@@ -299,5 +299,6 @@ void snapshot_recover(struct queue_partition *p)
     }
     partition_free(p->state);
     p->state = state;
+    account_open(p);
     move_recover(p);
 }

@@ -33,9 +33,11 @@ struct queue_topic *topic_new(struct queue *q, struct topic_config *config, int6
     memcpy(t->id.at, config->id, sizeof t->id.at);
     memcpy(t->name, config->name, sizeof t->name);
     t->fifo = config->fifo;
+    t->compact = config->compact;
     t->partitions_n = config->partitions;
     t->refs = 1;
     t->settings = settings_new(config, rev);
+    lock_init(&t->limits_lk, LOCK_RANK_LIMITS);
     waiters_init(&t->waiters, t, GID_DEFAULT);
     t->partitions = mem_new_array(t->partitions_n, sizeof t->partitions[0]);
     lock_take(&q->topics_lk);
@@ -55,6 +57,7 @@ void topic_free(struct queue_topic *t)
         partition_fini(&t->partitions[i]);
     mem_free(t->partitions);
     waiters_fini(&t->waiters);
+    lock_fini(&t->limits_lk);
     settings_free(t->settings);
     settings_free(t->retired);
     redrive_free(t);
@@ -248,7 +251,13 @@ void queue_topics_each(struct queue *q, struct bytes prefix, struct bytes from,
 
 struct queue_waiters *topic_waiters(struct queue_topic *t, struct bytes group)
 {
-    return group.n == 0 || bytes_equal(group, BYTES_OF("default")) ? &t->waiters : NULL;
+    bool known = group.n == 0 || bytes_equal(group, BYTES_OF("default"));
+    return known && !t->compact ? &t->waiters : NULL;
+}
+
+enum err topic_no_group(const struct queue_topic *t)
+{
+    return t->compact ? ERR_LOG_ONLY : ERR_NOT_FOUND;
 }
 
 enum err topic_check(const struct queue_topic *t)

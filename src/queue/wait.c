@@ -67,6 +67,18 @@ void wait_mark_locked(struct queue_wait *w, struct queue_partition *p)
     __atomic_store_n(&p->q->marks_wait, true, __ATOMIC_RELEASE);
 }
 
+void queue_wait_topic(struct queue_topic *t, struct queue_wait *w)
+{
+    for (uint32_t i = 0; i < t->partitions_n; i++) {
+        struct queue_partition *p = &t->partitions[i];
+        if (p->closed)
+            continue;
+        lock_take(&p->lk);
+        wait_mark_locked(w, p);
+        lock_give(&p->lk);
+    }
+}
+
 static bool release_one(struct queue_wait *w)
 {
     if (__atomic_sub_fetch(&w->left, 1, __ATOMIC_ACQ_REL) > 0)

@@ -34,8 +34,10 @@ static bool refused_by_q(struct bytes params)
         while (at < stop && (*at == ' ' || *at == '\t'))
             at++;
         if (stop - at >= 3 && (at[0] == 'q' || at[0] == 'Q') && at[1] == '=' && at[2] == '0') {
-            size_t zeros = strspn(at + 2, "0.");
-            if (at + 2 + zeros >= stop || at[2 + zeros] == ' ')
+            const char *behind = at + 2;
+            while (behind < stop && (*behind == '0' || *behind == '.'))
+                behind++;
+            if (behind == stop || *behind == ' ')
                 return true;
         }
         at = stop == end ? end : stop + 1;
@@ -82,6 +84,9 @@ bool rest_accept_raw(struct bytes accept)
 
 /* ---- the answer ---- */
 
+/* Of names and values together, of the room that an answer has for headers. */
+enum { ATTRIBUTES_BYTES_MAX = HTTP_ANSWER_HEADERS_BYTES_MAX - 1024 };
+
 struct headers {
     struct arena *arena;
     struct http_answer_header at[REST_ANSWER_HEADERS_MAX];
@@ -113,7 +118,7 @@ static bool name_fits(struct bytes name)
 static bool value_fits(struct bytes value)
 {
     const char *at = value.at;
-    if (value.n == 0 || value.n > 4096 || at[0] == ' ' || at[value.n - 1] == ' ')
+    if (value.n == 0 || value.n > ATTRIBUTES_BYTES_MAX || at[0] == ' ' || at[value.n - 1] == ' ')
         return false;
     for (size_t i = 0; i < value.n; i++)
         if (at[i] < ' ' || at[i] > '~')
@@ -125,14 +130,19 @@ static void add_attributes(struct headers *h, const struct queue_received *m, co
 {
     char omitted[16];
     unsigned omitted_n = 0;
+    size_t left = ATTRIBUTES_BYTES_MAX;
     for (size_t i = 0; i < m->attributes_n; i++) {
         const struct queue_attribute *a = &m->attributes[i];
         if (bytes_equal(a->name, BYTES_OF(FRONT_ENCODING_NAME)))
             continue; /* the bytes are here as they are */
-        if (a->binary || !name_fits(a->name) || !value_fits(a->value) ||
+        size_t bytes = a->name.n + a->value.n;
+        if (a->binary || !name_fits(a->name) || !value_fits(a->value) || bytes > left ||
             h->n + 2 > REST_ANSWER_HEADERS_MAX) {
             omitted_n++;
-        } else if (bytes_equal(a->name, BYTES_OF("Content-Type"))) {
+            continue;
+        }
+        left -= bytes;
+        if (bytes_equal(a->name, BYTES_OF("Content-Type"))) {
             *type = arena_copy(h->arena, a->value).at;
         } else {
             char name[sizeof ATTRIBUTE_PREFIX + REST_ATTRIBUTE_NAME_MAX];
@@ -149,10 +159,8 @@ static void add_attributes(struct headers *h, const struct queue_received *m, co
 
 static void add_id(struct headers *h, const uint8_t id[16])
 {
-    char hex[33], text[CODEC_UUID_ROOM];
-    codec_hex_text((struct bytes){id, 16}, hex);
-    snprintf(text, sizeof text, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
-             hex + 20);
+    char text[CODEC_UUID_ROOM];
+    codec_uuid_text(id, text);
     add_text(h, "Leaselog-Id", text);
 }
 
@@ -170,6 +178,8 @@ void rest_reply_raw(struct rest_call *c, const struct queue_received *m, int64_t
     add_text(&h, "Leaselog-Lease-Until", until);
     if (m->group_id.n > 0)
         add(&h, "Leaselog-Group-Id", m->group_id);
+    if (value_fits(m->key))
+        add(&h, "Leaselog-Key", m->key);
     rest_lease_url_put(&url, c, m->receipt);
     add(&h, "Location", buf_bytes(&url));
     /* The sender chose type and body; no browser shall take the one for something else. */

@@ -7,6 +7,7 @@
 static const char *const content_types[] = {
     [SQS_PROTOCOL_JSON] = "application/x-amz-json-1.0",
     [SQS_PROTOCOL_QUERY] = "text/xml",
+    [SQS_PROTOCOL_QUERY_AS_JSON] = "application/json",
 };
 
 static void reply_ok(struct sqs_call *c, struct buf *body)
@@ -61,7 +62,7 @@ static void reply_fault(struct http_request *r, enum sqs_protocol protocol, int 
         headers[n++] = (struct http_answer_header){"x-amzn-query-error", row->query_error};
         put_fault_json(&body, row, text);
     } else {
-        sqs_out_fault(&body, status < 500, row->code, text, http_request_id(r));
+        sqs_out_fault(&body, protocol, status < 500, row->code, text, http_request_id(r));
     }
     if (status == 503)
         headers[n++] = (struct http_answer_header){"Retry-After", "1"};
@@ -74,7 +75,7 @@ void sqs_reply_fault(struct sqs_call *c)
     const struct sqs_fault_row *row = sqs_fault_row(c->fault.code);
     struct bytes text = c->fault.text;
     /* AWS has a text for each protocol here, and programs have been seen to compare it. */
-    if (c->protocol == SQS_PROTOCOL_QUERY && c->fault.code == SQS_FAULT_QUEUE_DOES_NOT_EXIST)
+    if (c->protocol != SQS_PROTOCOL_JSON && c->fault.code == SQS_FAULT_QUEUE_DOES_NOT_EXIST)
         text = BYTES_OF("The specified queue does not exist for this wsdl version.");
     reply_fault(c->http, c->protocol, c->status != 0 ? c->status : row->status, row, text);
 }

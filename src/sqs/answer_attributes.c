@@ -45,23 +45,37 @@ static void put_attributes(struct sqs_call *c, struct sqs_out *out,
     buf_fini(&value);
 }
 
+struct attributes_get {
+    bool wanted[SQS_ATTRIBUTES_N];
+    struct queue_counters counters;
+};
+
+static void attributes_reply(struct sqs_call *c)
+{
+    const struct attributes_get *get = c->state;
+    struct buf body = BUF_EMPTY;
+    struct sqs_out out = sqs_reply_begin(c, &body);
+    put_attributes(c, &out, get->wanted, &get->counters);
+    sqs_reply_send(c, &out);
+}
+
+/* What was counted may not be durable yet, so the answer waits: else it would tell of messages that
+ * a receive behind it is not given, or that a crash takes back. */
 void sqs_answer_GetQueueAttributes(struct sqs_call *c)
 {
-    bool wanted[SQS_ATTRIBUTES_N] = {false};
-    struct queue_counters counters;
-    if (!choose(c, wanted)) {
+    struct attributes_get *get = arena_zeros(c->arena, sizeof *get);
+    c->state = get;
+    if (!choose(c, get->wanted)) {
         sqs_reply_fault(c);
         return;
     }
-    enum err e = queue_count(c->topic, BYTES_NONE, &counters);
+    enum err e = queue_count(c->topic, BYTES_NONE, &get->counters);
     if (e != ERR_OK) {
         sqs_reply_err(c, e);
         return;
     }
-    struct buf body = BUF_EMPTY;
-    struct sqs_out out = sqs_reply_begin(c, &body);
-    put_attributes(c, &out, wanted, &counters);
-    sqs_reply_send(c, &out);
+    queue_wait_topic(c->topic, &c->wait);
+    sqs_call_commit(c, attributes_reply);
 }
 
 /* ---- SetQueueAttributes ---- */

@@ -70,6 +70,8 @@ static void answer_page(struct sqs_call *c, const char *json_name, const char *d
     sqs_out_list_end(&out);
     if (page.next[0] != 0 && max->given)
         sqs_out_blob(&out, "NextToken", bytes_of_text(page.next));
+    else
+        sqs_out_absent(&out, "NextToken");
     sqs_reply_send(c, &out);
 }
 

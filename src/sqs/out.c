@@ -98,26 +98,47 @@ static void xml_end(struct buf *to, const char *action, const char *request_id)
 
 /* ---- the whole ---- */
 
+/* Room for most answers, asked for once. */
+enum { ANSWER_BYTES_FEW = 512 };
+
 struct sqs_out sqs_out_begin(struct buf *to, enum sqs_protocol protocol, const char *action)
 {
     struct sqs_out o = {.to = to, .protocol = protocol, .action = action};
-    if (protocol == SQS_PROTOCOL_JSON) {
+    buf_reserve(to, ANSWER_BYTES_FEW);
+    switch (protocol) {
+    case SQS_PROTOCOL_JSON:
         o.json = json_writer_to(to);
         json_begin_object(&o.json);
-        return o;
+        break;
+    case SQS_PROTOCOL_QUERY:
+        xml_begin(to, action);
+        o.result_at = to->n;
+        buf_put_format(to, "<%sResult>", action);
+        break;
+    case SQS_PROTOCOL_QUERY_AS_JSON:
+        buf_put_format(to, "{\"%sResponse\":{\"%sResult\":", action, action);
+        o.json = json_writer_to(to);
+        json_begin_object(&o.json);
+        break;
     }
-    xml_begin(to, action);
-    o.result_at = to->n;
-    buf_put_format(to, "<%sResult>", action);
     return o;
+}
+
+static void tree_end(struct buf *to, const char *request_id)
+{
+    buf_put_format(to, "\"ResponseMetadata\":{\"RequestId\":\"%s\"}}}", request_id);
 }
 
 void sqs_out_end(struct sqs_out *o, const char *request_id)
 {
     CHECK(o->depth == 0);
-    if (o->protocol == SQS_PROTOCOL_JSON) {
+    if (o->protocol != SQS_PROTOCOL_QUERY) {
         json_end_object(&o->json);
         json_writer_done(&o->json);
+        if (o->protocol == SQS_PROTOCOL_QUERY_AS_JSON) {
+            buf_put_u8(o->to, ',');
+            tree_end(o->to, request_id);
+        }
         return;
     }
     if (o->to->n == o->result_at + strlen(o->action) + sizeof "<Result>" - 1) {
@@ -132,19 +153,35 @@ void sqs_out_end(struct sqs_out *o, const char *request_id)
 void sqs_out_void(struct buf *to, enum sqs_protocol protocol, const char *action,
                   const char *request_id)
 {
-    if (protocol == SQS_PROTOCOL_JSON)
+    switch (protocol) {
+    case SQS_PROTOCOL_JSON:
         return; /* no bytes at all */
-    xml_begin(to, action);
-    xml_end(to, action, request_id);
+    case SQS_PROTOCOL_QUERY:
+        xml_begin(to, action);
+        xml_end(to, action, request_id);
+        return;
+    case SQS_PROTOCOL_QUERY_AS_JSON:
+        buf_put_format(to, "{\"%sResponse\":{", action);
+        tree_end(to, request_id);
+        return;
+    }
+    UNREACHABLE();
 }
 
-void sqs_out_fault(struct buf *to, bool senders, const char *code, struct bytes text,
-                   const char *request_id)
+void sqs_out_fault(struct buf *to, enum sqs_protocol protocol, bool senders, const char *code,
+                   struct bytes text, const char *request_id)
 {
+    const char *type = senders ? "Sender" : "Receiver";
+    if (protocol == SQS_PROTOCOL_QUERY_AS_JSON) {
+        buf_put_format(to, "{\"Error\":{\"Code\":\"%s\",\"Message\":\"", code);
+        json_escape(to, text);
+        buf_put_format(to, "\",\"Type\":\"%s\"},\"RequestId\":\"%s\"}", type, request_id);
+        return;
+    }
     buf_put_format(to,
                    "<?xml version=\"1.0\"?><ErrorResponse xmlns=\"" NAMESPACE "\"><Error>"
                    "<Type>%s</Type><Code>%s</Code><Message>",
-                   senders ? "Sender" : "Receiver", code);
+                   type, code);
     sqs_xml_escape(to, text);
     buf_put_format(to, "</Message><Detail/></Error><RequestId>%s</RequestId></ErrorResponse>",
                    request_id);
@@ -160,6 +197,14 @@ void sqs_out_text(struct sqs_out *o, const char *name, struct bytes value)
     }
     json_put_key(&o->json, name);
     json_put_string(&o->json, value);
+}
+
+void sqs_out_absent(struct sqs_out *o, const char *name)
+{
+    if (o->protocol != SQS_PROTOCOL_QUERY_AS_JSON)
+        return;
+    json_put_key(&o->json, name);
+    json_put_null(&o->json);
 }
 
 void sqs_out_bool(struct sqs_out *o, const char *name, bool value)
@@ -205,10 +250,8 @@ void sqs_out_md5(struct sqs_out *o, const char *name, const uint8_t md5[16])
 
 void sqs_out_uuid(struct sqs_out *o, const char *name, const uint8_t id[16])
 {
-    char hex[33], text[CODEC_UUID_ROOM];
-    codec_hex_text((struct bytes){id, 16}, hex);
-    snprintf(text, sizeof text, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
-             hex + 20);
+    char text[CODEC_UUID_ROOM];
+    codec_uuid_text(id, text);
     sqs_out_text(o, name, bytes_of_text(text));
 }
 
@@ -232,14 +275,31 @@ static void push(struct sqs_out *o, struct sqs_out_list list)
     o->lists[o->depth++] = list;
 }
 
+/* The key of a list or map, in JSON. */
+static void put_list_key(struct sqs_out *o, const struct sqs_out_list *list)
+{
+    const char *name = list->json_name;
+    if (o->protocol == SQS_PROTOCOL_QUERY_AS_JSON && strcmp(name, "Messages") == 0)
+        name = "messages";
+    if (o->protocol == SQS_PROTOCOL_QUERY_AS_JSON && strcmp(name, "QueueUrls") == 0)
+        name = "queueUrls";
+    json_put_key(&o->json, name);
+}
+
+/* Whether this map is an object, not a list of names and values. */
+static bool is_object(const struct sqs_out *o, const struct sqs_out_list *list)
+{
+    return list->map && o->protocol == SQS_PROTOCOL_JSON;
+}
+
 /* The innermost one, with its JSON begun: something stands in it. */
 static struct sqs_out_list *opened(struct sqs_out *o)
 {
     CHECK(o->depth > 0);
     struct sqs_out_list *list = &o->lists[o->depth - 1];
-    if (!list->opened && o->protocol == SQS_PROTOCOL_JSON) {
-        json_put_key(&o->json, list->json_name);
-        if (list->map)
+    if (!list->opened && o->protocol != SQS_PROTOCOL_QUERY) {
+        put_list_key(o, list);
+        if (is_object(o, list))
             json_begin_object(&o->json);
         else
             json_begin_array(&o->json);
@@ -252,9 +312,13 @@ static void pop(struct sqs_out *o)
 {
     CHECK(o->depth > 0);
     const struct sqs_out_list *list = &o->lists[--o->depth];
+    if (!list->opened && o->protocol == SQS_PROTOCOL_QUERY_AS_JSON) {
+        put_list_key(o, list);
+        json_put_null(&o->json);
+    }
     if (!list->opened || o->protocol == SQS_PROTOCOL_QUERY)
         return;
-    if (list->map)
+    if (is_object(o, list))
         json_end_object(&o->json);
     else
         json_end_array(&o->json);
@@ -306,38 +370,43 @@ void sqs_out_map_begin(struct sqs_out *o, const char *json_name, const char *xml
 void sqs_out_map_put(struct sqs_out *o, struct bytes key, struct bytes value)
 {
     const struct sqs_out_list *list = opened(o);
-    if (o->protocol == SQS_PROTOCOL_JSON) {
+    if (is_object(o, list)) {
         json_put_key_bytes(&o->json, key);
         json_put_string(&o->json, value);
         return;
     }
-    tag_open(o, list->xml_item);
-    element(o, list->xml_key, key);
-    element(o, "Value", value);
-    tag_close(o, list->xml_item);
+    sqs_out_item_begin(o);
+    sqs_out_text(o, list->xml_key, key);
+    sqs_out_text(o, "Value", value);
+    sqs_out_item_end(o);
 }
 
 void sqs_out_map_entry_begin(struct sqs_out *o, struct bytes key)
 {
     const struct sqs_out_list *list = opened(o);
-    if (o->protocol == SQS_PROTOCOL_JSON) {
+    if (is_object(o, list)) {
         json_put_key_bytes(&o->json, key);
         json_begin_object(&o->json);
         return;
     }
-    tag_open(o, list->xml_item);
-    element(o, list->xml_key, key);
-    tag_open(o, "Value");
+    sqs_out_item_begin(o);
+    sqs_out_text(o, list->xml_key, key);
+    if (o->protocol == SQS_PROTOCOL_QUERY) {
+        tag_open(o, "Value");
+        return;
+    }
+    json_put_key(&o->json, "Value");
+    json_begin_object(&o->json);
 }
 
 void sqs_out_map_entry_end(struct sqs_out *o)
 {
-    if (o->protocol == SQS_PROTOCOL_JSON) {
+    if (o->protocol == SQS_PROTOCOL_QUERY)
+        tag_close(o, "Value");
+    else
         json_end_object(&o->json);
-        return;
-    }
-    tag_close(o, "Value");
-    tag_close(o, opened(o)->xml_item);
+    if (!is_object(o, opened(o)))
+        sqs_out_item_end(o);
 }
 
 void sqs_out_map_end(struct sqs_out *o)

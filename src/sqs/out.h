@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An answer on its way out, in the form that its client reads: JSON (AWS JSON 1.0) or XML (Query).
- * Handlers say once what is answered; the two forms differ in this file only:
+ * Handlers say once what is answered; the forms differ in this file only:
  *
  *                JSON                                XML
  *   text         "MessageId":".."                     <MessageId>..</MessageId>
@@ -9,7 +9,11 @@
  *   map          "Attributes":{"a":"b"}              <Attribute><Name>a</Name><Value>b</Value>..
  *
  * A list or map without items is left out altogether, as AWS does in both forms. Names are literals
- * that need no escaping. Texts are UTF-8; whoever took them in has checked that. */
+ * that need no escaping. Texts are UTF-8; whoever took them in has checked that.
+ *
+ * The third form is rare: AWS answers a Query request that has `Accept: application/json` with the
+ * tree of the XML in JSON, where a map is a list of {"Name", "Value"}, and what is absent is null.
+ * Recorded are ListQueues and ReceiveMessage, whose lists begin with a small letter there. */
 #ifndef SQS_OUT_H
 #define SQS_OUT_H
 
@@ -20,7 +24,11 @@
 #include "base/bytes.h"
 #include "base/json_write.h"
 
-enum sqs_protocol { SQS_PROTOCOL_JSON, SQS_PROTOCOL_QUERY };
+enum sqs_protocol {
+    SQS_PROTOCOL_JSON,
+    SQS_PROTOCOL_QUERY,
+    SQS_PROTOCOL_QUERY_AS_JSON, /* asked as Query, answered as JSON */
+};
 
 enum { SQS_OUT_DEPTH_MAX = 4 };
 
@@ -36,7 +44,7 @@ struct sqs_out {
     struct buf *to; /* borrowed */
     enum sqs_protocol protocol;
     struct json_writer json;
-    const char *action; /* XML: names the result; NULL inside sqs_out_void */
+    const char *action; /* Query: names the result */
     size_t result_at;   /* XML: where <..Result> begins */
     struct sqs_out_list lists[SQS_OUT_DEPTH_MAX];
     unsigned depth;
@@ -49,11 +57,13 @@ void sqs_out_end(struct sqs_out *o, const char *request_id);
 void sqs_out_void(struct buf *to, enum sqs_protocol protocol, const char *action,
                   const char *request_id);
 
-/* XML: a whole answer that says what is wrong. `senders`: with the request, not with us. */
-void sqs_out_fault(struct buf *to, bool senders, const char *code, struct bytes text,
-                   const char *request_id);
+/* Query: a whole answer that says what is wrong. `senders`: with the request, not with us. */
+void sqs_out_fault(struct buf *to, enum sqs_protocol protocol, bool senders, const char *code,
+                   struct bytes text, const char *request_id);
 
 void sqs_out_text(struct sqs_out *o, const char *name, struct bytes value);
+/* Where a text would stand: null in the third form, nothing in the others. */
+void sqs_out_absent(struct sqs_out *o, const char *name);
 void sqs_out_bool(struct sqs_out *o, const char *name, bool value);
 void sqs_out_number(struct sqs_out *o, const char *name, int64_t value);
 /* In base64. */

@@ -119,7 +119,7 @@ static void handle(void *self, struct http_request *r)
     struct sqs_call *c = call_new(self, r);
     c->protocol = sqs_protocol_of(r);
     /* The order of these checks is AWS's: which of several faults a client sees depends on it. */
-    if ((c->protocol == SQS_PROTOCOL_QUERY ? read_query(c) : read_json(c)) &&
+    if ((c->protocol == SQS_PROTOCOL_JSON ? read_json(c) : read_query(c)) &&
         sqs_check_required(c->action, &c->request, &c->fault) && find_queue(c))
         handlers[c->action->id](c);
     else

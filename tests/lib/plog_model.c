@@ -385,7 +385,7 @@ static void clean_begin(struct model *m, struct model_log *l)
     if (end > 0) {
         size_t first = (size_t)rng_below(&m->rng, end);
         size_t last = first + (size_t)rng_below(&m->rng, end - first);
-        struct plog_wanted wanted = {m, ask};
+        struct plog_wanted wanted = {m, ask, NULL};
         finish(m, l);
         m->clean_log = l;
         ck_assert_int_eq(plog_clean_begin(l->log, all[first].base_offset, all[last].end_offset,

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the room catalog.
-TEST_RUNNERS += tests/unit/test_catalog tests/unit/test_topic
-tests_unit_test_catalog_SOURCES = tests/unit/test_catalog.c
+TEST_RUNNERS += tests/unit/test_catalog tests/unit/test_catalog_etcd tests/unit/test_topic
+tests_unit_test_catalog_SOURCES = tests/unit/test_catalog.c tests/unit/catalog_contract.c \
+	tests/unit/catalog_contract.h
 tests_unit_test_catalog_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_catalog_LDADD = libtestlib.a libcatalog.a libbase.a $(CHECK_LIBS) $(SQLITE_LIBS) \
-	$(JANSSON_LIBS) $(NETTLE_LIBS)
+	$(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
 
 tests_unit_test_topic_SOURCES = tests/unit/test_topic.c
 tests_unit_test_topic_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_topic_LDADD = libtestlib.a libcatalog.a libbase.a $(CHECK_LIBS) $(SQLITE_LIBS) \
-	$(JANSSON_LIBS) $(NETTLE_LIBS)
+	$(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
+
+tests_unit_test_catalog_etcd_SOURCES = tests/unit/test_catalog_etcd.c tests/unit/catalog_contract.c \
+	tests/unit/catalog_contract.h
+tests_unit_test_catalog_etcd_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_catalog_etcd_LDADD = libtestlib.a libcatalog.a libbase.a $(CHECK_LIBS) $(SQLITE_LIBS) \
+	$(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)

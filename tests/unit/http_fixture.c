@@ -109,6 +109,20 @@ static void big(void *self, struct http_request *r)
     http_reply(r, 200, NULL, 0, &body);
 }
 
+/* Ten headers of 1,000 bytes each: more than an answer has room for. */
+static void wide(void *self, struct http_request *r)
+{
+    struct fixture *f = self;
+    struct http_answer_header headers[10];
+    char value[1001];
+    atomic_fetch_add(&f->handled, 1);
+    memset(value, 'v', sizeof value - 1);
+    value[sizeof value - 1] = '\0';
+    for (size_t i = 0; i < 10; i++)
+        headers[i] = (struct http_answer_header){"Wide", value};
+    http_reply(r, 200, headers, 10, NULL);
+}
+
 static void woken(void *self, struct http_request *r)
 {
     struct fixture *f = self;
@@ -189,7 +203,7 @@ struct fixture *fixture_start(void (*change)(struct http_options *o))
         {HTTP_GET, "/timer", timer, f},       {HTTP_GET, "/early", early, f},
         {HTTP_GET, "/file/*", file, f},       {HTTP_PUT, "/file/x", hello, f},
         {HTTP_GET, "/wake-now", wake_now, f}, {HTTP_OTHER, "/any", hello, f},
-        {HTTP_GET, "/gate", gate, f},
+        {HTTP_GET, "/gate", gate, f},         {HTTP_GET, "/wide", wide, f},
     };
     CHECK(sizeof wanted <= sizeof f->routes);
     memcpy(f->routes, wanted, sizeof wanted);

@@ -29,9 +29,16 @@ tests_bench_bench_topics_CFLAGS = $(TEST_CFLAGS)
 tests_bench_bench_topics_LDADD = libbase.a
 
 TEST_RUNNERS += tests/unit/test_plog
-tests_unit_test_plog_SOURCES = tests/unit/test_plog.c
+tests_unit_test_plog_SOURCES = tests/unit/test_plog.c tests/unit/test_plog_marks.c \
+	tests/unit/test_plog_marks.h
 tests_unit_test_plog_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plog_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a $(CHECK_LIBS)
+
+TEST_RUNNERS += tests/unit/test_plog_journal
+tests_unit_test_plog_journal_SOURCES = tests/unit/test_plog_journal.c
+tests_unit_test_plog_journal_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plog_journal_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a \
+	$(CHECK_LIBS)
 
 TEST_RUNNERS += tests/unit/test_plog_clean
 tests_unit_test_plog_clean_SOURCES = tests/unit/test_plog_clean.c \

@@ -86,5 +86,6 @@ TCase *tcase_clean(void);
 TCase *tcase_look(void);
 TCase *tcase_send(void);
 TCase *tcase_history(void);
+TCase *tcase_limit(void);
 
 #endif

@@ -18,5 +18,6 @@ Suite *suite_new(void)
     suite_add_tcase(s, tcase_look());
     suite_add_tcase(s, tcase_history());
     suite_add_tcase(s, tcase_clean());
+    suite_add_tcase(s, tcase_limit());
     return s;
 }

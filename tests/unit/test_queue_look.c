@@ -314,6 +314,31 @@ END_TEST
 
 /* ---- filters and pages ---- */
 
+/* Else an answer tells of messages that the receive after it is not given. */
+START_TEST(an_answer_about_a_topic_waits_for_all_that_it_counted)
+{
+    struct queue_topic *t = topic_of("orders");
+    struct queue_message m = {.body = BYTES_OF("a"), .delay_ms = -1};
+    struct queue_sent sent;
+    enum err e = ERR_IO;
+    struct waiting send, counted, idle;
+    waiting_init(&send);
+    waiting_init(&counted);
+    queue_send(t, &m, 1, &sent, &e, &send.w);
+    ck_assert_int_eq(e, ERR_OK);
+    ck_assert_uint_eq(count("orders").visible, 1);
+    queue_wait_topic(t, &counted.w);
+    ck_assert(queue_wait_start(&counted.w));
+    ck_assert(!counted.told);
+    waiting_finish(&send);
+    ck_assert(counted.told);
+    waiting_init(&idle);
+    queue_wait_topic(t, &idle.w);
+    ck_assert(!queue_wait_start(&idle.w));
+    queue_topic_give_back(t);
+}
+END_TEST
+
 START_TEST(a_peek_shows_what_was_asked_for)
 {
     fill();
@@ -519,6 +544,7 @@ TCase *tcase_look(void)
     tcase_add_test(t, a_message_is_ready_again_at_the_end_of_its_lease_and_keeps_its_count);
     tcase_add_test(t, what_has_expired_is_not_shown);
     tcase_add_test(t, a_finished_message_is_shown_by_name_alone);
+    tcase_add_test(t, an_answer_about_a_topic_waits_for_all_that_it_counted);
     tcase_add_test(t, what_is_not_committed_is_not_shown);
     tcase_add_test(t, a_peek_shows_what_was_asked_for);
     tcase_add_loop_test(t, pages_of_any_size_show_the_same, 0, 14);

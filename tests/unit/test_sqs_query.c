@@ -611,6 +611,27 @@ START_TEST(what_is_said_once_is_written_in_both_forms)
 }
 END_TEST
 
+START_TEST(a_tree_that_is_asked_for_as_json_has_lists_of_names_and_values)
+{
+    struct buf to = BUF_EMPTY;
+    struct sqs_out o = sqs_out_begin(&to, SQS_PROTOCOL_QUERY_AS_JSON, "X");
+    put_all(&o);
+    sqs_out_absent(&o, "None");
+    sqs_out_end(&o, "id");
+    ck_bytes(buf_bytes(&to),
+             "{\"XResponse\":{\"XResult\":{\"Nothing\":null,\"messages\":[{\"Body\":"
+             "\"<\\\"&>\\r\\n\",\"Values\":null},{\"Body\":\"<\\\"&>\\r\\n\",\"Values\":["
+             "{\"Name\":\"k&\",\"Value\":{\"Blob\":\"AQID\"}},{\"Name\":\"l\",\"Value\":\"\"}]}],"
+             "\"Yes\":true,\"Md5\":\"ab010000000000000000000000000000\",\"Id\":"
+             "\"ab010000-0000-0000-0000-000000000000\",\"Sequence\":\"00000000000000000007\","
+             "\"None\":null},\"ResponseMetadata\":{\"RequestId\":\"id\"}}}");
+    buf_clear(&to);
+    sqs_out_void(&to, SQS_PROTOCOL_QUERY_AS_JSON, "X", "id");
+    ck_bytes(buf_bytes(&to), "{\"XResponse\":{\"ResponseMetadata\":{\"RequestId\":\"id\"}}}");
+    buf_fini(&to);
+}
+END_TEST
+
 START_TEST(an_empty_result_is_one_element_and_a_void_answer_has_none)
 {
     struct buf to = BUF_EMPTY;
@@ -671,6 +692,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_proxy_is_trusted_by_address_or_network);
     tcase_add_test(t, a_word_that_is_no_network_is_named);
     tcase_add_test(t, what_is_said_once_is_written_in_both_forms);
+    tcase_add_test(t, a_tree_that_is_asked_for_as_json_has_lists_of_names_and_values);
     tcase_add_test(t, an_empty_result_is_one_element_and_a_void_answer_has_none);
     tcase_add_test(t, what_xml_cannot_hold_is_replaced);
     suite_add_tcase(s, t);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The bodies of etcd's JSON gateway, written and read. Private to this room; no I/O.
+ *
+ * The gateway ignores members that it does not know: a misspelt `mod_revision` would compare with
+ * 0, "absent". So every body is written here and nowhere else, and a test pins the bytes. In
+ * answers, members that are false, 0 or empty are left out: no `succeeded` is a lost compare, no
+ * `kvs` nothing found. 64-bit numbers are decimal strings, bytes are base64 with padding.
+ * etcd's documentation: "gRPC gateway", and api/v3's rpc.proto. */
+#ifndef CATALOG_ETCD_JSON_H
+#define CATALOG_ETCD_JSON_H
+
+#include "base/buf.h"
+#include "catalog/catalog.h"
+
+/* /v3/kv/range for one key; the result is linearizable. */
+void etcd_put_get(struct buf *body, struct bytes key);
+/* /v3/kv/range for keys from `from` on that begin with prefix (not empty), at most `limit`, as of
+ * revision `rev` (0: the newest). */
+void etcd_put_list(struct buf *body, struct bytes prefix, struct bytes from, int64_t rev,
+                   int64_t limit);
+/* /v3/kv/txn; each key gets `prefix` before it. */
+void etcd_put_txn(struct buf *body, struct bytes prefix, const struct catalog_cmp *cmps,
+                  size_t cmps_n, const struct catalog_op *ops, size_t ops_n);
+/* /v3/auth/authenticate. */
+void etcd_put_login(struct buf *body, const char *user, const char *password);
+
+struct etcd_range {
+    int64_t rev; /* of the store when it answered */
+    bool more;   /* behind the last kv there are others */
+    struct catalog_kvs kvs;
+};
+/* Keys lose `prefix`. ERR_CORRUPT: no such answer, or bytes beyond the catalogue's bounds. On
+ * ERR_OK out->kvs is freed by the caller. */
+enum err etcd_take_range(struct bytes json, struct bytes prefix, struct etcd_range *out) MUST_USE;
+/* ERR_OK with the transaction's revision; ERR_CONFLICT; ERR_CORRUPT. */
+enum err etcd_take_txn(struct bytes json, int64_t *rev) MUST_USE;
+/* The token of a login, appended with a NUL. ERR_CORRUPT. */
+enum err etcd_take_token(struct bytes json, struct buf *token) MUST_USE;
+/* What an error's body says, NUL-terminated and cut to `room`; "" when it says nothing. */
+void etcd_take_error(struct bytes json, char *text, size_t room);
+
+#endif

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The catalogue in etcd: the bytes of its gateway, a real etcd, and one that is silent. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/note.h"
+#include "catalog/etcd_http.h"
+#include "catalog/etcd_json.h"
+#include "catalog_contract.h"
+#include "lib/folder.h"
+
+enum { START_TRIES = 1000, TRY_MS = 20, SILENT_MS = 200 };
+
+static char folder[FOLDER_PATH_ROOM], url[64], cluster[64];
+static pid_t etcd_pid;
+
+/* ---- an etcd of this test's own, on loopback ---- */
+
+static int socket_at_free_port(uint16_t *port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    *port = ntohs(a.sin_port);
+    return fd;
+}
+
+static void etcd_exec(const char *peer)
+{
+    char log[128], data[128], members[128];
+    snprintf(log, sizeof log, "%s/log", folder);
+    snprintf(data, sizeof data, "%s/data", folder);
+    snprintf(members, sizeof members, "default=%s", peer);
+    int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    setenv("ETCD_UNSUPPORTED_ARCH", "arm64", 1);
+    execlp("etcd", "etcd", "--data-dir", data, "--listen-client-urls", url,
+           "--advertise-client-urls", url, "--listen-peer-urls", peer,
+           "--initial-advertise-peer-urls", peer, "--initial-cluster", members, NULL);
+    _exit(127);
+}
+
+static struct catalog_etcd_options options(void)
+{
+    return (struct catalog_etcd_options){.endpoints = url, .cluster = cluster};
+}
+
+static void etcd_up(void)
+{
+    uint16_t client_port, peer_port;
+    char peer[64];
+    note_init(NOTE_ERROR, false);
+    folder_make(folder);
+    int client = socket_at_free_port(&client_port), other = socket_at_free_port(&peer_port);
+    close(client);
+    close(other);
+    snprintf(url, sizeof url, "http://127.0.0.1:%u", client_port);
+    snprintf(peer, sizeof peer, "http://127.0.0.1:%u", peer_port);
+    snprintf(cluster, sizeof cluster, "start");
+    etcd_pid = fork();
+    if (etcd_pid == 0)
+        etcd_exec(peer);
+    ck_assert_int_gt(etcd_pid, 0);
+    struct catalog_etcd_options o = options();
+    for (int i = 0; catalog_open_etcd(&o, &c) != ERR_OK; i++) {
+        ck_assert_msg(i < START_TRIES, "etcd does not answer; its log is %s/log", folder);
+        poll(NULL, 0, TRY_MS);
+    }
+    catalog_close(c);
+    c = NULL;
+}
+
+static void etcd_down(void)
+{
+    kill(etcd_pid, SIGKILL);
+    waitpid(etcd_pid, NULL, 0);
+    folder_remove(folder);
+}
+
+/* Each test has a name of its own in the same etcd. */
+static void set_up(void)
+{
+    static int n;
+    snprintf(cluster, sizeof cluster, "test-%d-%d", (int)getpid(), n++);
+    catalog_reopen();
+}
+
+static void tear_down(void)
+{
+    catalog_close(c);
+    c = NULL;
+}
+
+void catalog_reopen(void)
+{
+    struct catalog_etcd_options o = options();
+    catalog_close(c);
+    c = NULL;
+    ck_assert_int_eq(catalog_open_etcd(&o, &c), ERR_OK);
+}
+
+/* ---- bytes ---- */
+
+/* The gateway takes a member that it does not know for one that is not there. */
+START_TEST(requests_have_the_bytes_that_etcd_understands)
+{
+    struct buf body = BUF_EMPTY;
+    struct catalog_cmp cmps[] = {{"n/a", CATALOG_MOD, 0}, {"ctl", CATALOG_CREATED, 77}};
+    struct catalog_op ops[] = {{.key = "n/a", .value = BYTES_OF("v")}, {.key = "b", .drop = 1}};
+    etcd_put_txn(&body, BYTES_OF("/l/"), cmps, 2, ops, 2);
+    buf_put_u8(&body, 0);
+    ck_assert_str_eq(body.at, "{\"compare\":["
+                              "{\"key\":\"L2wvbi9h\",\"target\":\"MOD\",\"result\":\"EQUAL\","
+                              "\"mod_revision\":\"0\"},"
+                              "{\"key\":\"L2wvY3Rs\",\"target\":\"CREATE\",\"result\":\"EQUAL\","
+                              "\"create_revision\":\"77\"}],"
+                              "\"success\":["
+                              "{\"request_put\":{\"key\":\"L2wvbi9h\",\"value\":\"dg==\"}},"
+                              "{\"request_delete_range\":{\"key\":\"L2wvYg==\"}}]}");
+    buf_clear(&body);
+    etcd_put_get(&body, BYTES_OF("/l/a"));
+    buf_put_u8(&body, 0);
+    ck_assert_str_eq(body.at, "{\"key\":\"L2wvYQ==\"}");
+    buf_clear(&body);
+    etcd_put_list(&body, BYTES_OF("/l/"), BYTES_OF("/l/a"), 9, 1000);
+    buf_put_u8(&body, 0);
+    ck_assert_str_eq(body.at, "{\"key\":\"L2wvYQ==\",\"range_end\":\"L2ww\",\"limit\":\"1000\","
+                              "\"revision\":\"9\"}");
+    buf_fini(&body);
+}
+END_TEST
+
+static enum err take_range(const char *json, struct etcd_range *out)
+{
+    return etcd_take_range(bytes_of_text(json), BYTES_OF("/l/"), out);
+}
+
+START_TEST(answers_leave_out_what_is_false_zero_or_empty)
+{
+    struct etcd_range range;
+    int64_t rev = 0;
+    ck_assert_int_eq(take_range("{\"header\":{\"revision\":\"5\"}}", &range), ERR_OK);
+    ck_assert_int_eq(range.rev, 5);
+    ck_assert_uint_eq(range.kvs.n, 0);
+    ck_assert(!range.more);
+    catalog_kvs_fini(&range.kvs);
+    ck_assert_int_eq(take_range("{\"header\":{\"revision\":\"5\"},\"more\":true,\"kvs\":[{\"key\":"
+                                "\"L2wvYQ==\",\"create_revision\":\"2\",\"mod_revision\":\"3\","
+                                "\"version\":\"1\"}],\"count\":\"2\"}",
+                                &range),
+                     ERR_OK);
+    ck_assert(range.more);
+    ck_assert_str_eq(range.kvs.at[0].key, "a");
+    ck_assert_uint_eq(range.kvs.at[0].value.n, 0);
+    ck_assert_int_eq(range.kvs.at[0].create_rev, 2);
+    ck_assert_int_eq(range.kvs.at[0].mod_rev, 3);
+    catalog_kvs_fini(&range.kvs);
+    struct bytes lost = BYTES_OF("{\"header\":{\"revision\":\"5\"}}");
+    struct bytes won = BYTES_OF("{\"header\":{\"revision\":\"6\"},\"succeeded\":true}");
+    ck_assert_int_eq(etcd_take_txn(lost, &rev), ERR_CONFLICT);
+    ck_assert_int_eq(etcd_take_txn(won, &rev), ERR_OK);
+    ck_assert_int_eq(rev, 6);
+}
+END_TEST
+
+START_TEST(answers_that_make_no_sense_are_refused)
+{
+    static const char *const odd[] = {
+        "",
+        "[]",
+        "null",
+        "{}",
+        "{\"header\":{}}",
+        "{\"header\":{\"revision\":5}}",
+        "{\"header\":{\"revision\":\"5\"},\"kvs\":{}}",
+        "{\"header\":{\"revision\":\"5\"},\"kvs\":[5]}",
+        "{\"header\":{\"revision\":\"5\"},\"kvs\":[{\"key\":\"L2wv\"}]}",     /* no name */
+        "{\"header\":{\"revision\":\"5\"},\"kvs\":[{\"key\":\"L20vYQ==\"}]}", /* of others */
+        "{\"header\":{\"revision\":\"5\"},\"kvs\":[{\"key\":\"L2wvYQ\"}]}",   /* no padding */
+        "{\"header\":{\"revision\":\"5\"},\"kvs\":[{\"key\":\"L2wvAA==\"}]}", /* a NUL */
+        "{\"header\":{\"revision\":\"5\"},\"kvs\":[{\"key\":\"L2wvYQ==\",\"value\":7}]}",
+        "{\"header\":{\"revision\":\"5\"},\"kvs\":[{\"key\":\"L2wvYQ==\",\"mod_revision\":\"x\"}]}",
+    };
+    struct etcd_range range;
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
+        ck_assert_msg(take_range(odd[i], &range) == ERR_CORRUPT, "%s", odd[i]);
+}
+END_TEST
+
+/* ---- a real etcd ---- */
+
+START_TEST(a_list_of_many_keys_comes_whole)
+{
+    enum { MANY = 2500, AT_A_TIME = 125 };
+    static char keys[MANY][16];
+    for (int from = 0; from < MANY; from += AT_A_TIME) {
+        struct catalog_op ops[AT_A_TIME];
+        for (int i = 0; i < AT_A_TIME; i++) {
+            snprintf(keys[from + i], sizeof keys[0], "t/%05d", from + i);
+            ops[i] = (struct catalog_op){.key = keys[from + i], .value = BYTES_OF("v")};
+        }
+        ck_assert_int_eq(catalog_txn(c, NULL, 0, ops, AT_A_TIME, NULL), ERR_OK);
+    }
+    struct catalog_kvs kvs;
+    ck_assert_int_eq(catalog_list(c, "t/", &kvs), ERR_OK);
+    ck_assert_uint_eq(kvs.n, MANY);
+    for (int i = 0; i < MANY; i++)
+        ck_assert_str_eq(kvs.at[i].key, keys[i]);
+    catalog_kvs_fini(&kvs);
+}
+END_TEST
+
+START_TEST(two_clusters_in_one_etcd_do_not_see_each_other)
+{
+    put_free("a", "1");
+    snprintf(cluster + strlen(cluster), sizeof cluster - strlen(cluster), "-b");
+    catalog_reopen();
+    expect("a", NULL);
+    struct catalog_kvs kvs;
+    ck_assert_int_eq(catalog_list(c, "", &kvs), ERR_OK);
+    ck_assert_uint_eq(kvs.n, 0);
+    catalog_kvs_fini(&kvs);
+}
+END_TEST
+
+START_TEST(bad_options_are_refused)
+{
+    static const char *const no_urls[] = {"",       ",", "etcd:2379", "ftp://a:1", "http://a:1,,",
+                                          "http://"};
+    static const char *const no_names[] = {"", "a/b", "a b", "\xc3\xa9"};
+    struct catalog *none = NULL;
+    for (size_t i = 0; i < sizeof no_urls / sizeof no_urls[0]; i++) {
+        struct catalog_etcd_options o = options();
+        o.endpoints = no_urls[i];
+        ck_assert_msg(catalog_open_etcd(&o, &none) == ERR_INVALID, "%s", no_urls[i]);
+    }
+    for (size_t i = 0; i < sizeof no_names / sizeof no_names[0]; i++) {
+        struct catalog_etcd_options o = options();
+        o.cluster = no_names[i];
+        ck_assert_int_eq(catalog_open_etcd(&o, &none), ERR_INVALID);
+    }
+    ck_assert_ptr_null(none);
+}
+END_TEST
+
+/* ---- endpoints that do not answer ---- */
+
+/* Opens with a first endpoint that refuses (nobody listens) or is silent (nobody accepts). */
+static int open_behind(bool silent)
+{
+    uint16_t port;
+    char two[160];
+    int fd = socket_at_free_port(&port);
+    if (silent)
+        ck_assert_int_eq(listen(fd, 8), 0);
+    snprintf(two, sizeof two, "http://127.0.0.1:%u,%s/", port, url);
+    struct catalog_etcd_options o = options();
+    o.endpoints = two;
+    o.answer_ms = SILENT_MS;
+    catalog_close(c);
+    c = NULL;
+    ck_assert_int_eq(catalog_open_etcd(&o, &c), ERR_OK);
+    return fd;
+}
+
+START_TEST(an_endpoint_that_refuses_is_passed_by)
+{
+    int fd = open_behind(false);
+    ck_assert_int_eq(put("a", "1", 0), ERR_OK);
+    expect("a", "1");
+    close(fd);
+}
+END_TEST
+
+START_TEST(a_read_goes_on_to_the_next_endpoint_when_one_is_silent)
+{
+    int fd = open_behind(true);
+    expect("a", NULL);
+    ck_assert_int_eq(put("a", "1", 0), ERR_OK);
+    close(fd);
+}
+END_TEST
+
+/* It may have been carried out: to send it again would make a conflict of one's own success. */
+START_TEST(a_write_without_an_answer_is_not_sent_again)
+{
+    int fd = open_behind(false);
+    ck_assert_int_eq(kill(etcd_pid, SIGSTOP), 0);
+    ck_assert_int_eq(put("a", "1", 0), ERR_BUSY);
+    ck_assert_int_eq(kill(etcd_pid, SIGCONT), 0);
+    /* Sent once, before the stop's end, or never: either way a second one at revision 0 and a read
+     * agree on it. */
+    enum err e = put("a", "2", 0);
+    ck_assert(e == ERR_OK || e == ERR_CONFLICT);
+    expect("a", e == ERR_OK ? "2" : "1");
+    close(fd);
+}
+END_TEST
+
+START_TEST(nobody_who_answers_is_told_at_once)
+{
+    uint16_t port;
+    char one[64];
+    int fd = socket_at_free_port(&port);
+    snprintf(one, sizeof one, "http://127.0.0.1:%u", port);
+    struct catalog_etcd_options o = options();
+    o.endpoints = one;
+    struct catalog *none = NULL;
+    ck_assert_int_eq(catalog_open_etcd(&o, &none), ERR_BUSY);
+    ck_assert_ptr_null(none);
+    close(fd);
+}
+END_TEST
+
+/* ---- authentication ---- */
+
+static void ask(struct etcd_http *h, const char *path, const char *body)
+{
+    struct bytes answer;
+    ck_assert_int_eq(etcd_http_ask(h, path, bytes_of_text(body), true, &answer), ERR_OK);
+}
+
+START_TEST(a_user_is_let_in_with_the_right_password_only)
+{
+    struct etcd_http *h;
+    struct catalog_etcd_options o = options();
+    ck_assert_int_eq(etcd_http_new(&o, &h), ERR_OK);
+    ask(h, "auth/user/add", "{\"name\":\"root\",\"password\":\"secret\"}");
+    ask(h, "auth/role/add", "{\"name\":\"root\"}");
+    ask(h, "auth/user/grant", "{\"user\":\"root\",\"role\":\"root\"}");
+    ask(h, "auth/enable", "{}");
+    etcd_http_free(h);
+    o.user = "root";
+    o.password = "secret";
+    catalog_close(c);
+    c = NULL;
+    ck_assert_int_eq(catalog_open_etcd(&o, &c), ERR_OK);
+    ck_assert_int_eq(put("a", "1", 0), ERR_OK);
+    expect("a", "1");
+    struct catalog *none = NULL;
+    o.password = "wrong";
+    ck_assert_int_ne(catalog_open_etcd(&o, &none), ERR_OK);
+    o.user = NULL;
+    ck_assert_int_eq(catalog_open_etcd(&o, &none), ERR_OK); /* a transaction of nothing */
+    struct catalog_kv kv;
+    ck_assert_int_ne(catalog_get(none, "a", &kv), ERR_OK);
+    catalog_close(none);
+}
+END_TEST
+
+static bool is_installed(const char *program)
+{
+    char command[100];
+    snprintf(command, sizeof command, "command -v %s >/dev/null 2>&1", program);
+    return system(command) == 0;
+}
+
+Suite *suite_new(void)
+{
+    Suite *s = suite_create("catalog in etcd");
+    TCase *bytes = tcase_create("bytes"), *live = tcase_create("etcd"),
+          *auth = tcase_create("auth");
+    if (!is_installed("etcd")) {
+        puts("skipped: etcd is not installed (Debian's package etcd-server)");
+        exit(77);
+    }
+    tcase_add_test(bytes, requests_have_the_bytes_that_etcd_understands);
+    tcase_add_test(bytes, answers_leave_out_what_is_false_zero_or_empty);
+    tcase_add_test(bytes, answers_that_make_no_sense_are_refused);
+    tcase_add_unchecked_fixture(live, etcd_up, etcd_down);
+    tcase_add_checked_fixture(live, set_up, tear_down);
+    catalog_contract_add(live);
+    tcase_add_test(live, a_list_of_many_keys_comes_whole);
+    tcase_add_test(live, two_clusters_in_one_etcd_do_not_see_each_other);
+    tcase_add_test(live, bad_options_are_refused);
+    tcase_add_test(live, an_endpoint_that_refuses_is_passed_by);
+    tcase_add_test(live, a_read_goes_on_to_the_next_endpoint_when_one_is_silent);
+    tcase_add_test(live, a_write_without_an_answer_is_not_sent_again);
+    tcase_add_test(live, nobody_who_answers_is_told_at_once);
+    tcase_add_unchecked_fixture(auth, etcd_up, etcd_down);
+    tcase_add_checked_fixture(auth, set_up, tear_down);
+    tcase_add_test(auth, a_user_is_let_in_with_the_right_password_only);
+    suite_add_tcase(s, bytes);
+    suite_add_tcase(s, live);
+    suite_add_tcase(s, auth);
+    return s;
+}
