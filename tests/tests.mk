@@ -14,6 +14,7 @@ TEST_RUNNERS =
 include tests/unit/base.mk
 include tests/unit/plog.mk
 include tests/unit/partition.mk
+include tests/unit/replica.mk
 include tests/unit/catalog.mk
 include tests/unit/queue.mk
 include tests/unit/http.mk
