@@ -22,6 +22,7 @@ include tests/unit/front.mk
 include tests/unit/sqs.mk
 include tests/unit/rest.mk
 include tests/sim/sim.mk
+include tests/sim/replica/replica.mk
 include tests/compat/compat.mk
 include tests/unit/cli.mk
 check_PROGRAMS += $(TEST_RUNNERS)

@@ -51,6 +51,8 @@ static void on_read(struct replica *r, const struct replica_key *k, struct repli
     }
     if (r->key.version == 0)
         r->led_before = k->epoch;
+    if (r->read.serial >= r->read_before_giving_up)
+        r->read_before_giving_up = 0;
     learn(r, k);
     /* Unmoved: our attempt may have been lost. The same compare-and-swap can win only once. */
     if (r->proposal.is_open && r->proposal.value.version == k->version)

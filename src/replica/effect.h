@@ -16,7 +16,8 @@ enum replica_effect_type {
     REPLICA_EFFECT_HIGH_WATER,   /* it moved: fold, answer clients, play parked fetches again */
     REPLICA_EFFECT_LEAD,         /* [now] append EPOCH{epoch} at log_end, before anything else */
     REPLICA_EFFECT_READY,        /* EPOCH is committed: serve clients */
-    REPLICA_EFFECT_STOP_LEADING, /* [now] append no more; pending requests fail, not_leader */
+    REPLICA_EFFECT_STOP_LEADING, /* [now] append no more; pending requests fail, not_leader;
+                                    no answer with batches leaves; parked fetches play again */
     REPLICA_EFFECT_SWAP,         /* compare-and-swap the key; EVENT_SWAP always, if late */
     REPLICA_EFFECT_READ_KEY,     /* read it linearizably; EVENT_KEY with this serial */
     REPLICA_EFFECT_SNAPSHOT,     /* replace the log by the leader's snapshot; EVENT_SNAPSHOT */
@@ -44,7 +45,7 @@ struct replica_effect {
                 from; /* OK: send batches from here on, durable ones only, at least one if any */
             /* OK, and nothing is new for it: keep the request until the log's durable end or the
              * high-water mark has moved, then play its event again; when its wait is over before,
-             * send this answer as it is. */
+             * send this answer as it is, with no batches. */
             bool may_park;
         } answer;
         struct {

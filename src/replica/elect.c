@@ -48,7 +48,9 @@ enum replica_choice replica_elect(const struct replica_key *k,
 {
     const struct replica_candidate *choice = NULL;
     bool evidence = false;
-    if (k->state != REPLICA_KEY_OK)
+    /* The first leader waits for enough members; later there may be fewer, when data were lost, and
+     * the one who is left must lead so that the others can copy from it. */
+    if (k->state != REPLICA_KEY_OK || (k->epoch == 0 && replica_key_isr_size(k) < k->min_isr))
         return REPLICA_CHOICE_NOBODY;
     for (size_t i = 0; i < n; i++) {
         const struct replica_candidate *c = &candidates[i];

@@ -26,7 +26,7 @@ enum replica_fetch_status {
     REPLICA_FETCH_AHEAD,       /* it is newer: the leader reads the key again and serves nothing */
     REPLICA_FETCH_NOT_LEADER,  /* not (yet) leading: try again, read the key again */
     REPLICA_FETCH_DIVERGE,     /* the logs part: cut, and ask again */
-    REPLICA_FETCH_BELOW_START, /* what is asked for was released: take the snapshot */
+    REPLICA_FETCH_BELOW_START, /* that, or where the logs part, was released: take the snapshot */
     REPLICA_FETCH_BAD_INCARNATION, /* not the one in the key, as the leader knows it */
 };
 

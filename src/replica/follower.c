@@ -67,9 +67,16 @@ static void on_diverge(struct replica *r, const struct replica_answer *a,
     effect_add(out, REPLICA_EFFECT_TRUNCATE)->truncate.end = end;
 }
 
-static void take_snapshot(struct replica *r, const struct replica_answer *a,
-                          struct replica_effects *out)
+/* What we would need, or the place where the logs part, was released there. All that is released is
+ * committed, so nothing committed is lost by beginning anew at the leader's start, unless we know
+ * of more. */
+static void on_below_start(struct replica *r, const struct replica_answer *a,
+                           struct replica_effects *out)
 {
+    if (a->start < r->high_water) {
+        quarantine(r, REPLICA_QUARANTINE_BELOW_HIGH_WATER, a->start, out);
+        return;
+    }
     r->work = LOG_WORK_SNAPSHOT;
     struct replica_effect *effect = effect_add(out, REPLICA_EFFECT_SNAPSHOT);
     effect->snapshot.leader = r->key.leader;
@@ -100,8 +107,8 @@ void follower_on_answer(struct replica *r, const struct replica_event *e,
         on_ok(r, e, out);
     else if (a->status == REPLICA_FETCH_DIVERGE)
         on_diverge(r, a, out);
-    else if (a->start > r->durable_end)
-        take_snapshot(r, a, out);
+    else
+        on_below_start(r, a, out);
 }
 
 void follower_on_snapshot(struct replica *r, const struct replica_event *e)

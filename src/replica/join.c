@@ -13,6 +13,7 @@ void join_on_damage(struct replica *r)
 {
     r->trust = LOG_DAMAGED;
     r->may_register = false;
+    r->read_before_giving_up = r->read.serial + 1;
 }
 
 void join_on_discarded(struct replica *r)
@@ -38,6 +39,11 @@ static void begin_anew(struct replica *r, const struct replica_member *self,
                        struct replica_effects *out)
 {
     if (is_last_copy(r, self)) {
+        if (r->read_before_giving_up > 0) { /* others may have joined since we last heard */
+            if (!r->read.is_open)
+                catalogue_want_read(r, 0);
+            return;
+        }
         quarantine(r, REPLICA_QUARANTINE_LAST_COPY, 0, out);
         return;
     }
@@ -63,7 +69,7 @@ void join_settle(struct replica *r, struct replica_effects *out)
      * came back. Only one that was just drawn may be registered. */
     if (r->trust == LOG_DAMAGED || !r->may_register)
         begin_anew(r, self, out);
-    if (r->quarantine != REPLICA_QUARANTINE_NONE || r->proposal.is_open)
+    if (r->trust == LOG_DAMAGED || r->proposal.is_open)
         return;
     struct replica_key value = r->key;
     replica_key_renew(&value, r->config.broker, r->incarnation);

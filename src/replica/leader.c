@@ -81,14 +81,20 @@ static void note_fetch(struct replica *r, struct peer *p, const struct replica_f
 static void serve(struct replica *r, const struct replica_fetch *q, struct peer *p,
                   struct replica_effects *out)
 {
-    if (q->offset < r->start) {
+    uint64_t last_epoch = epochs_before(&r->epochs, q->offset), end = 0, epoch = 0;
+    bool diverges = q->offset > r->durable_end || last_epoch != q->last_epoch;
+    if (diverges)
+        epoch = epochs_floor(&r->epochs, q->last_epoch, r->durable_end, &end);
+    /* Where the logs part may be forgotten here, with the records that were released. */
+    if (q->offset < r->start || (diverges && end < r->start)) {
         struct replica_answer *a = answer_add(r, q, REPLICA_FETCH_BELOW_START, out);
         a->start_last_epoch = epochs_before(&r->epochs, r->start);
         return;
     }
-    if (q->offset > r->durable_end || epochs_before(&r->epochs, q->offset) != q->last_epoch) {
+    if (diverges) {
         struct replica_answer *a = answer_add(r, q, REPLICA_FETCH_DIVERGE, out);
-        a->diverge_epoch = epochs_floor(&r->epochs, q->last_epoch, r->durable_end, &a->diverge_end);
+        a->diverge_epoch = epoch;
+        a->diverge_end = end;
         return;
     }
     note_fetch(r, p, q);

@@ -23,8 +23,10 @@ struct replica *replica_new(const struct replica_config *c, const struct replica
     CHECK(found->start <= found->end && found->high_water <= found->end);
     r->config = *c;
     r->incarnation = found->incarnation;
-    r->may_register = found->is_new;
-    r->trust = found->is_damaged ? LOG_DAMAGED : LOG_BELIEVED;
+    r->trust = found->is_damaged ? LOG_DAMAGED : found->is_adopted ? LOG_ADOPTED : LOG_BELIEVED;
+    /* Nothing was ever asked for under a new or an adopted one, so no leader can have counted it.
+     */
+    r->may_register = !found->is_damaged && (found->is_new || found->is_adopted);
     r->start = found->start;
     r->log_end = r->durable_end = found->end;
     /* What was released was committed before. */

@@ -49,7 +49,8 @@ struct replica_epoch {
 struct replica_recovered {
     uint64_t incarnation;
     bool is_new;     /* the folder was made just now, with an incarnation never used before */
-    bool is_damaged; /* the log is not to be believed: found so, or ADOPT was the last word */
+    bool is_adopted; /* ADOPT was the last word on this log; `incarnation` is the one adopted */
+    bool is_damaged; /* the log is not to be believed for another reason */
     uint64_t start;
     uint64_t end;        /* all of it durable */
     uint64_t high_water; /* a lower bound, as far as anything on disk tells; 0 will do */

@@ -59,6 +59,7 @@ struct replica {
     uint64_t incarnation;
     bool may_register; /* it was drawn for this registration, and no key has shown it yet */
     enum log_trust trust;
+    uint64_t read_before_giving_up; /* the read from which on the key is newer than the damage */
     enum replica_quarantine quarantine;
 
     struct replica_key key; /* version 0: not read yet */
