@@ -37,10 +37,9 @@ static void on_ok(struct replica *r, const struct replica_event *e, struct repli
         effect_add(out, REPLICA_EFFECT_STORE)->store.batches_n = stored_n;
     if (stored_n < e->answer.batches_n)
         r->retry_ms = r->now_ms + r->config.retry_ms; /* something is wrong with it; not at once */
-    /* The leader has found our log to be a part of its own, so its mark holds here as far as we
-     * reach. */
-    uint64_t told = e->answer.answer.high_water;
-    r->told_high_water = told < r->log_end ? told : r->log_end;
+    /* The leader has found our log to be a part of its own, and what we append in this epoch is; so
+     * its mark holds here as far as we reach. */
+    r->told_high_water = e->answer.answer.high_water;
 }
 
 /* Cuts to where the logs last agreed: the end of the leader's largest epoch that is not newer than

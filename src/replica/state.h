@@ -90,7 +90,7 @@ struct replica {
     int64_t asked_ms;
     int64_t retry_ms; /* asks not before this */
     int64_t echo_ms;
-    uint64_t told_high_water; /* never above what is known to be the leader's log, too */
+    uint64_t told_high_water; /* in this epoch; counts as far as our log reaches */
 };
 
 /* Adds an effect of this type, zeroed, to be filled in. */

@@ -50,7 +50,7 @@ bool catalogue_apply(struct world *w, const struct replica_key *value)
     }
     ghost_key(w, &old, new);
     for (size_t i = 0; i < w->nodes_n; i++)
-        if (!w->nodes[i].cut_from_catalogue && !chance(w, 10))
+        if (!w->nodes[i].cut_from_catalogue && !chance(w, w->weather.deaf_percent))
             catalogue_hint(w, &w->nodes[i], false);
     return true;
 }
@@ -60,7 +60,8 @@ void catalogue_hint(struct world *w, struct node *n, bool may_be_old)
     struct item item = {.type = ITEM_KEY, .node = place(w, n)};
     size_t at = may_be_old ? draw(w, w->versions_n) : w->versions_n - 1;
     item.key.value = w->versions[at];
-    world_send(w, trip_ms(w), &item);
+    world_send(w, w->is_healed ? trip_ms(w) : 1 + (int64_t)draw(w, (uint64_t)w->weather.news_ms),
+               &item);
 }
 
 void catalogue_swap_sent(struct world *w, struct node *n, const struct replica_key *value)

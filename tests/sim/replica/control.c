@@ -107,7 +107,7 @@ void control_on_item(struct world *w, struct item *item)
     world_send(w, 200 + (int64_t)draw(w, 600), &again);
     if (w->election.is_open || (w->controller_is_down && !w->is_healed))
         return;
-    bool is_mistaken = !w->is_healed && chance(w, 3);
+    bool is_mistaken = !w->is_healed && chance(w, w->weather.mistaken_percent);
     if (world_key(w)->state == REPLICA_KEY_OK && (leader_is_gone(w) || is_mistaken))
         open_election(w);
 }

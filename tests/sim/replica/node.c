@@ -347,7 +347,8 @@ static void on_tick(struct world *w, struct node *n)
     struct replica_event e = {.type = REPLICA_EVENT_TICK};
     struct item item = item_for(w, n, ITEM_TICK);
     world_send(w, 100 + (int64_t)draw(w, 100), &item);
-    if (!n->cut_from_catalogue && chance(w, 5)) { /* lists, now and then */
+    bool is_deaf = !w->is_healed && w->weather.deaf_percent > 30;
+    if (!n->cut_from_catalogue && chance(w, is_deaf ? 1 : 5)) { /* lists, now and then */
         catalogue_hint(w, n, false);
         catalogue_tell_sessions(w, n);
     }

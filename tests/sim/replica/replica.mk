@@ -11,3 +11,8 @@ check_PROGRAMS += tests/sim/replica/sim_replica
 tests_sim_replica_sim_replica_SOURCES = %D%/sim_replica.c
 tests_sim_replica_sim_replica_CFLAGS = $(TEST_CFLAGS)
 tests_sim_replica_sim_replica_LDADD = libsimreplica.a libreplica.a libbase.a $(NETTLE_LIBS)
+
+TEST_RUNNERS += tests/sim/replica/test_replica_sim
+tests_sim_replica_test_replica_sim_SOURCES = %D%/test_replica_sim.c
+tests_sim_replica_test_replica_sim_CFLAGS = $(TEST_CFLAGS)
+tests_sim_replica_test_replica_sim_LDADD = $(SIM_REPLICA_LIBS)

@@ -14,7 +14,18 @@ void weather_draw(struct world *w)
                           .slow_ms = 50 + (int64_t)draw(w, 6000),
                           .lost_swap_percent = (unsigned)draw(w, is_mild ? 5 : 50),
                           .fault_gap_ms = 100 + (int64_t)draw(w, is_mild ? 4000 : 1500),
+                          .mistaken_percent = 3,
+                          .deaf_percent = 10,
+                          .news_ms = 15,
+                          .crash_percent = 100,
                           .lies = chance(w, 8)};
+    if (chance(w, 40)) { /* many leaders who do not know of each other */
+        t->mistaken_percent = 10 + (unsigned)draw(w, 50);
+        t->deaf_percent = (unsigned)draw(w, 80);
+        t->news_ms = 100 + (int64_t)draw(w, 15000);
+        t->crash_percent = (unsigned)draw(w, 30);
+        t->lies = false;
+    }
 }
 
 /* The promise is that min_isr-1 losses at a time do no harm; more are not asked for. A loss is over
@@ -46,7 +57,7 @@ static void come_back(struct world *w, struct node *n)
 
 static void fault_crash(struct world *w, struct node *n)
 {
-    if (n->replica == NULL)
+    if (n->replica == NULL || !chance(w, w->weather.crash_percent))
         return;
     bool is_power_cut = chance(w, 60);
     node_crash(w, n, is_power_cut);
@@ -117,7 +128,7 @@ void weather_fault(struct world *w)
         fault_crash(w, n);
         return;
     case 2:
-        if (chance(w, 25))
+        if (chance(w, w->weather.crash_percent / 4))
             fault_power(w);
         return;
     case 3:

@@ -140,7 +140,11 @@ struct weather {
     int64_t slow_ms;
     unsigned lost_swap_percent;
     int64_t fault_gap_ms;
-    bool lies; /* a disk may lose its tail and not know it */
+    unsigned mistaken_percent; /* of the controller's looks end in an election for no reason */
+    unsigned deaf_percent;     /* of the catalogue's news get lost; the rest take up to news_ms */
+    int64_t news_ms;
+    unsigned crash_percent; /* of crashes and losses that are drawn take place */
+    bool lies;              /* a disk may lose its tail and not know it */
 };
 
 struct world {
