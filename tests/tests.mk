@@ -25,6 +25,7 @@ include tests/sim/sim.mk
 include tests/sim/replica/replica.mk
 include tests/compat/compat.mk
 include tests/unit/cli.mk
+include tests/fuzz/fuzz.mk
 check_PROGRAMS += $(TEST_RUNNERS)
 TESTS += $(TEST_RUNNERS)
 endif

@@ -43,7 +43,7 @@ static struct arena_chunk *chunk_add(struct arena *a, size_t n)
 void *arena_get(struct arena *a, size_t n)
 {
     CHECK(n < SIZE_MAX / 2);
-    n = (n + ALIGN - 1) / ALIGN * ALIGN;
+    n = n == 0 ? ALIGN : (n + ALIGN - 1) / ALIGN * ALIGN;
     if (n > CHUNK_BYTES / 4 && n > a->left)
         return chunk_add(a, n)->data; /* large ones get their own, the current chunk goes on */
     if (n > a->left) {

@@ -4,6 +4,8 @@
 #include "base/check.h"
 #include "base/mem.h"
 
+enum { ROOM_MIN = 16 };
+
 void heap_init(struct heap *h)
 {
     *h = (struct heap){NULL, 0, 0};
@@ -53,13 +55,17 @@ static void sift_down(struct heap *h, struct heap_node *node)
     set(h, place, node);
 }
 
+static void set_room(struct heap *h, size_t room)
+{
+    h->room = room;
+    h->at = mem_resize(h->at, room * sizeof h->at[0]);
+}
+
 void heap_put(struct heap *h, struct heap_node *node)
 {
     CHECK(!heap_holds(node));
-    if (h->n == h->room) {
-        h->room = h->room == 0 ? 16 : h->room * 2;
-        h->at = mem_resize(h->at, h->room * sizeof h->at[0]);
-    }
+    if (h->n == h->room)
+        set_room(h, h->room == 0 ? ROOM_MIN : h->room * 2);
     h->n++;
     set(h, h->n, node);
     sift_up(h, node);
@@ -76,6 +82,8 @@ void heap_remove(struct heap *h, struct heap_node *node)
         sift_down(h, last);
     }
     node->place = 0;
+    if (h->room > ROOM_MIN && h->n < h->room / 8)
+        set_room(h, h->room / 2);
 }
 
 void heap_rekey(struct heap *h, struct heap_node *node, int64_t key)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A binary heap, smallest key first, of elements that embed a struct heap_node. Nodes know their
- * place, so that removing or re-keying any of them costs O(log n). The heap owns only its array. */
+ * place, so that removing or re-keying any of them costs O(log n). The heap owns only its array,
+ * which grows and shrinks with it. */
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
 

@@ -11,13 +11,15 @@
 enum lock_rank {
     LOCK_RANK_TOPICS = 10,    /* queue: the list of topics */
     LOCK_RANK_PARTITION = 20, /* queue: one partition's log, state and windows */
+    LOCK_RANK_LIMITS = 25,    /* queue: what one topic may still take (leaf) */
     LOCK_RANK_POLLS = 30,     /* queue: long polls of one topic and group */
     LOCK_RANK_HOUSEKEEPER = 40,
     LOCK_RANK_CATALOG = 50,
-    LOCK_RANK_COMMIT = 60,   /* plog: partitions with unwritten batches (leaf) */
-    LOCK_RANK_CACHE = 70,    /* plog: the tail cache (leaf) */
-    LOCK_RANK_SEGMENTS = 75, /* plog: one log's list of segments (leaf) */
-    LOCK_RANK_MAILBOX = 80,  /* http: a loop's mailbox (leaf) */
+    LOCK_RANK_CATALOG_QUEUE = 55, /* catalog: transactions that wait (leaf) */
+    LOCK_RANK_COMMIT = 60,        /* plog: partitions with unwritten batches (leaf) */
+    LOCK_RANK_CACHE = 70,         /* plog: the tail cache (leaf) */
+    LOCK_RANK_SEGMENTS = 75,      /* plog: one log's list of segments (leaf) */
+    LOCK_RANK_MAILBOX = 80,       /* http: a loop's mailbox (leaf) */
 };
 
 struct lock {

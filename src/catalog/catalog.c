@@ -9,12 +9,15 @@ void catalog_init(struct catalog *c, const struct catalog_engine *engine)
 {
     c->engine = engine;
     lock_init(&c->lk, LOCK_RANK_CATALOG);
+    lock_init(&c->queue_lk, LOCK_RANK_CATALOG_QUEUE);
+    c->last = &c->first;
 }
 
 void catalog_close(struct catalog *c)
 {
     if (c == NULL)
         return;
+    lock_fini(&c->queue_lk);
     lock_fini(&c->lk);
     c->engine->free(c);
 }
@@ -76,19 +79,52 @@ static enum err txn_check(const struct catalog_cmp *cmps, size_t cmps_n,
     return ERR_OK;
 }
 
+static void txn_wait(struct catalog *c, struct catalog_txn *t)
+{
+    lock_take(&c->queue_lk);
+    *c->last = t;
+    c->last = &t->next;
+    lock_give(&c->queue_lk);
+}
+
+static struct catalog_txn *txns_take_locked(struct catalog *c)
+{
+    lock_check_held(&c->lk);
+    lock_take(&c->queue_lk);
+    struct catalog_txn *first = c->first;
+    c->first = NULL;
+    c->last = &c->first;
+    lock_give(&c->queue_lk);
+    return first;
+}
+
+/* Whoever gets the lock does the work of all who wait for it. */
+static void txns_run_locked(struct catalog *c)
+{
+    struct catalog_txn *first = txns_take_locked(c), *next;
+    c->engine->run(c, first);
+    for (struct catalog_txn *t = first; t != NULL; t = next) {
+        next = t->next;
+        t->done = true;
+    }
+}
+
 enum err catalog_txn(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
                      const struct catalog_op *ops, size_t ops_n, int64_t *rev)
 {
-    int64_t at_rev;
+    struct catalog_txn t = {.cmps = cmps, .cmps_n = cmps_n, .ops = ops, .ops_n = ops_n};
     enum err e = txn_check(cmps, cmps_n, ops, ops_n);
     if (e != ERR_OK)
         return e;
+    lock_check_none_held();
+    txn_wait(c, &t);
     catalog_lock(c);
-    e = c->engine->txn(c, cmps, cmps_n, ops, ops_n, &at_rev);
+    if (!t.done)
+        txns_run_locked(c);
     lock_give(&c->lk);
-    if (e == ERR_OK && rev != NULL)
-        *rev = at_rev;
-    return e;
+    if (t.err == ERR_OK && rev != NULL)
+        *rev = t.rev;
+    return t.err;
 }
 
 void catalog_kvs_put(struct catalog_kvs *kvs, size_t *room, struct catalog_kv kv)

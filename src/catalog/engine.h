@@ -9,18 +9,33 @@
 #include "base/lock.h"
 #include "catalog/catalog.h"
 
+/* A transaction that waits for its turn; on the stack of its caller. */
+struct catalog_txn {
+    const struct catalog_cmp *cmps;
+    size_t cmps_n;
+    const struct catalog_op *ops;
+    size_t ops_n;
+    struct catalog_txn *next; /* guarded by queue_lk */
+    /* guarded by lk */
+    bool done;
+    enum err err;
+    int64_t rev;
+};
+
 struct catalog_engine {
     enum err (*get)(struct catalog *c, const char *key, struct catalog_kv *out);
     enum err (*list)(struct catalog *c, const char *prefix, struct catalog_kvs *out);
-    enum err (*txn)(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
-                    const struct catalog_op *ops, size_t ops_n, int64_t *rev);
+    /* Carries out all of the list, in order, and sets each one's err and rev. */
+    void (*run)(struct catalog *c, struct catalog_txn *first);
     void (*free)(struct catalog *c);
 };
 
 /* The first member of what an engine makes. */
 struct catalog {
     const struct catalog_engine *engine;
-    struct lock lk;
+    struct lock lk; /* taken before queue_lk */
+    struct lock queue_lk;
+    struct catalog_txn *first, **last; /* guarded by queue_lk: those that wait */
     /* A write or sync failed: what is on disk is unknown until the next open. Set under lk, read
      * anywhere. etcd settles that by itself. */
     atomic_bool failed;

@@ -116,16 +116,20 @@ static enum err etcd_list(struct catalog *catalog, const char *prefix, struct ca
     return e;
 }
 
-static enum err etcd_txn(struct catalog *catalog, const struct catalog_cmp *cmps, size_t cmps_n,
-                         const struct catalog_op *ops, size_t ops_n, int64_t *rev)
+static enum err etcd_txn(struct etcd *c, struct catalog_txn *t)
 {
-    struct etcd *c = etcd_of(catalog);
     struct buf body = BUF_EMPTY;
     struct bytes answer;
-    etcd_put_txn(&body, buf_bytes(&c->prefix), cmps, cmps_n, ops, ops_n);
-    enum err e = etcd_http_ask(c->http, "kv/txn", buf_bytes(&body), ops_n > 0, &answer);
+    etcd_put_txn(&body, buf_bytes(&c->prefix), t->cmps, t->cmps_n, t->ops, t->ops_n);
+    enum err e = etcd_http_ask(c->http, "kv/txn", buf_bytes(&body), t->ops_n > 0, &answer);
     buf_fini(&body);
-    return e == ERR_OK ? judged(etcd_take_txn(answer, rev), "transaction") : e;
+    return e == ERR_OK ? judged(etcd_take_txn(answer, &t->rev), "transaction") : e;
+}
+
+static void etcd_run(struct catalog *c, struct catalog_txn *first)
+{
+    for (struct catalog_txn *t = first; t != NULL; t = t->next)
+        t->err = etcd_txn(etcd_of(c), t);
 }
 
 static void etcd_free(struct catalog *catalog)
@@ -136,7 +140,7 @@ static void etcd_free(struct catalog *catalog)
     mem_free(c);
 }
 
-static const struct catalog_engine engine = {etcd_get, etcd_list, etcd_txn, etcd_free};
+static const struct catalog_engine engine = {etcd_get, etcd_list, etcd_run, etcd_free};
 
 /* The name becomes part of each key, and its end is a place to stop a list at. */
 static bool cluster_ok(const char *name)

@@ -237,32 +237,27 @@ static enum err apply_locked(struct sqlite *c, const struct catalog_op *op, int6
     return statement_run_locked(c, which, NULL);
 }
 
-static enum err txn_body_locked(struct sqlite *c, const struct catalog_cmp *cmps, size_t cmps_n,
-                                const struct catalog_op *ops, size_t ops_n, int64_t *rev)
+/* Compares before it changes anything, so a conflict leaves nothing behind. */
+static enum err txn_body_locked(struct sqlite *c, struct catalog_txn *t)
 {
     enum err e = ERR_OK;
-    for (size_t i = 0; i < cmps_n && e == ERR_OK; i++)
-        e = compare_locked(c, &cmps[i]);
+    for (size_t i = 0; i < t->cmps_n && e == ERR_OK; i++)
+        e = compare_locked(c, &t->cmps[i]);
     if (e != ERR_OK)
         return e;
-    CHECK(sqlite3_bind_int64(c->statement[ST_REV], 1, ops_n > 0) == SQLITE_OK);
-    *rev = 0;
-    e = statement_run_locked(c, ST_REV, rev);
-    if (e == ERR_OK && *rev == 0 && ops_n > 0)
+    CHECK(sqlite3_bind_int64(c->statement[ST_REV], 1, t->ops_n > 0) == SQLITE_OK);
+    t->rev = 0;
+    e = statement_run_locked(c, ST_REV, &t->rev);
+    if (e == ERR_OK && t->rev == 0 && t->ops_n > 0)
         e = ERR_CORRUPT; /* the row is missing, or the count came round */
-    for (size_t i = 0; i < ops_n && e == ERR_OK; i++)
-        e = apply_locked(c, &ops[i], *rev);
+    for (size_t i = 0; i < t->ops_n && e == ERR_OK; i++)
+        e = apply_locked(c, &t->ops[i], t->rev);
     return e;
 }
 
-static enum err txn_locked(struct sqlite *c, const struct catalog_cmp *cmps, size_t cmps_n,
-                           const struct catalog_op *ops, size_t ops_n, int64_t *rev)
+/* Commits, or rolls back when `e` says so. */
+static enum err txn_end_locked(struct sqlite *c, enum err e)
 {
-    if (catalog_failed(&c->catalog))
-        return ERR_FAILED;
-    enum err e = statement_run_locked(c, ST_BEGIN, NULL);
-    if (e == ERR_OK)
-        e = txn_body_locked(c, cmps, cmps_n, ops, ops_n, rev);
     if (e == ERR_OK)
         e = statement_run_locked(c, ST_COMMIT, NULL);
     /* After some errors SQLite has rolled back by itself; after a busy COMMIT it has not. */
@@ -276,10 +271,42 @@ static enum err txn_locked(struct sqlite *c, const struct catalog_cmp *cmps, siz
     return e;
 }
 
-static enum err sqlite_txn(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
-                           const struct catalog_op *ops, size_t ops_n, int64_t *rev)
+static enum err txn_locked(struct sqlite *c, struct catalog_txn *t)
 {
-    return txn_locked(sqlite_of(c), cmps, cmps_n, ops, ops_n, rev);
+    if (catalog_failed(&c->catalog))
+        return ERR_FAILED;
+    enum err e = statement_run_locked(c, ST_BEGIN, NULL);
+    if (e == ERR_OK)
+        e = txn_body_locked(c, t);
+    return txn_end_locked(c, e);
 }
 
-static const struct catalog_engine engine = {sqlite_get, sqlite_list, sqlite_txn, sqlite_free};
+/* All of the list in one of SQLite's transactions, so that they share its syncs. ERR_IO: nobody
+ * knows what has happened; after any other error, which is no conflict, nothing has. */
+static enum err txns_together_locked(struct sqlite *c, struct catalog_txn *first)
+{
+    if (catalog_failed(&c->catalog))
+        return ERR_FAILED;
+    enum err e = statement_run_locked(c, ST_BEGIN, NULL);
+    for (struct catalog_txn *t = first; t != NULL && e == ERR_OK; t = t->next) {
+        t->err = txn_body_locked(c, t);
+        if (t->err != ERR_CONFLICT)
+            e = t->err;
+    }
+    return txn_end_locked(c, e);
+}
+
+static void sqlite_run(struct catalog *catalog, struct catalog_txn *first)
+{
+    struct sqlite *c = sqlite_of(catalog);
+    enum err e = first->next == NULL ? ERR_BUSY : txns_together_locked(c, first);
+    for (struct catalog_txn *t = first; t != NULL; t = t->next) {
+        /* One that cannot be carried out must not stand in the way of the others. */
+        if (e == ERR_IO)
+            t->err = ERR_IO;
+        else if (e != ERR_OK)
+            t->err = txn_locked(c, t);
+    }
+}
+
+static const struct catalog_engine engine = {sqlite_get, sqlite_list, sqlite_run, sqlite_free};

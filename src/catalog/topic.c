@@ -8,6 +8,24 @@
 #include "catalog/topic_json.h"
 
 static const char *const state_names[] = {"creating", "ready", "deleting"};
+static const char *const when_full_names[TOPIC_FULL_WAYS] = {"reject", "drop_oldest",
+                                                             "dead_letter"};
+
+const char *topic_when_full_name(enum topic_when_full way)
+{
+    CHECK(way < TOPIC_FULL_WAYS);
+    return when_full_names[way];
+}
+
+bool topic_when_full_read(struct bytes name, enum topic_when_full *way)
+{
+    for (unsigned i = 0; i < TOPIC_FULL_WAYS; i++)
+        if (bytes_equal(name, bytes_of_text(when_full_names[i]))) {
+            *way = (enum topic_when_full)i;
+            return true;
+        }
+    return false;
+}
 
 /* ---- attributes and tags: lists without doubles, in the order in which they were set ---- */
 
@@ -80,6 +98,7 @@ void topic_config_init(struct topic_config *t)
         .retention_ms = 345600000, /* 4 days */
         .visibility_ms = 30000,
         .message_bytes_max = TOPIC_MESSAGE_BYTES_MAX,
+        .delete_retention_ms = TOPIC_DELETE_RETENTION_MS,
     };
 }
 
@@ -135,24 +154,54 @@ static json_t *list_encode(const struct topic_attribute *at, size_t n)
     return object;
 }
 
+static bool has_limits(const struct topic_config *t)
+{
+    return t->retention_bytes != 0 || t->max_bytes != 0 || t->max_messages != 0 ||
+           t->when_full != TOPIC_FULL_REJECT;
+}
+
+static void limits_encode(const struct topic_config *t, json_t *root)
+{
+    json_t *limits = json_pack(
+        "{s:o, s:o, s:o, s:s}", "retention_bytes", catalog_json_int64(t->retention_bytes),
+        "max_bytes", catalog_json_int64(t->max_bytes), "max_messages",
+        catalog_json_int64(t->max_messages), "when_full", topic_when_full_name(t->when_full));
+    CHECK(json_object_update(root, limits) == 0);
+    json_decref(limits);
+}
+
+static void compact_encode(const struct topic_config *t, json_t *root)
+{
+    json_t *retention = catalog_json_int64(t->delete_retention_ms);
+    CHECK(json_object_set_new(root, "cleanup", json_string("compact")) == 0);
+    CHECK(json_object_set_new(root, "delete_retention_ms", retention) == 0);
+}
+
+/* Only a topic that needs the newer format has it, so that an older broker reads all others. */
 void topic_config_encode(const struct topic_config *t, struct buf *json)
 {
     char id[33];
+    bool newer = has_limits(t) || t->compact;
     catalog_hex_write(id, t->id, sizeof t->id);
     json_t *root = json_pack(
         "{s:i, s:s, s:s, s:s, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:I, s:s,"
         " s:o, s:o}",
-        "format", CATALOG_JSON_FORMAT, "id", id, "name", t->name, "state", state_names[t->state],
-        "fifo", (int)t->fifo, "partitions", (json_int_t)t->partitions, "created_wall_ms",
-        catalog_json_int64(t->created_wall_ms), "modified_wall_ms",
-        catalog_json_int64(t->modified_wall_ms), "delay_ms", catalog_json_int64(t->delay_ms),
-        "retention_ms", catalog_json_int64(t->retention_ms), "visibility_ms",
-        catalog_json_int64(t->visibility_ms), "receive_wait_ms",
+        "format", newer ? CATALOG_JSON_FORMAT_TOPIC : CATALOG_JSON_FORMAT, "id", id, "name",
+        t->name, "state", state_names[t->state], "fifo", (int)t->fifo, "partitions",
+        (json_int_t)t->partitions, "created_wall_ms", catalog_json_int64(t->created_wall_ms),
+        "modified_wall_ms", catalog_json_int64(t->modified_wall_ms), "delay_ms",
+        catalog_json_int64(t->delay_ms), "retention_ms", catalog_json_int64(t->retention_ms),
+        "visibility_ms", catalog_json_int64(t->visibility_ms), "receive_wait_ms",
         catalog_json_int64(t->receive_wait_ms), "message_bytes_max",
         (json_int_t)t->message_bytes_max, "content_dedup", (int)t->content_dedup, "dedup_per_group",
         (int)t->dedup_per_group, "receives_max", (json_int_t)t->receives_max, "dead_letter",
         t->dead_letter, "attributes", list_encode(t->attributes, t->attributes_n), "tags",
         list_encode(t->tags, t->tags_n));
+    CHECK(root != NULL); /* no memory, or text that is not UTF-8, which callers keep out */
+    if (has_limits(t))
+        limits_encode(t, root);
+    if (t->compact)
+        compact_encode(t, root);
     catalog_json_store(root, json);
 }
 
@@ -160,6 +209,9 @@ void topic_config_encode(const struct topic_config *t, struct buf *json)
 struct topic_parts {
     const char *id, *name, *state, *created, *modified, *delay, *retention, *visibility, *wait;
     const char *dead_letter;
+    /* NULL: not given. */
+    const char *retention_bytes, *max_bytes, *max_messages, *when_full;
+    const char *cleanup, *delete_retention;
     json_int_t partitions, message_bytes_max, receives_max;
     json_t *attributes, *tags;
     int format, fifo, content_dedup, dedup_per_group;
@@ -167,17 +219,40 @@ struct topic_parts {
 
 static bool topic_parts_read(json_t *root, struct topic_parts *p)
 {
+    p->cleanup = p->delete_retention = NULL;
     return json_unpack_ex(
                root, NULL, JSON_STRICT,
                "{s:i, s:s, s:s, s:s, s:b, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:b, s:I,"
-               " s:s, s:o, s:o}",
+               " s:s, s:o, s:o, s?:s, s?:s, s?:s, s?:s, s?:s, s?:s}",
                "format", &p->format, "id", &p->id, "name", &p->name, "state", &p->state, "fifo",
                &p->fifo, "partitions", &p->partitions, "created_wall_ms", &p->created,
                "modified_wall_ms", &p->modified, "delay_ms", &p->delay, "retention_ms",
                &p->retention, "visibility_ms", &p->visibility, "receive_wait_ms", &p->wait,
                "message_bytes_max", &p->message_bytes_max, "content_dedup", &p->content_dedup,
                "dedup_per_group", &p->dedup_per_group, "receives_max", &p->receives_max,
-               "dead_letter", &p->dead_letter, "attributes", &p->attributes, "tags", &p->tags) == 0;
+               "dead_letter", &p->dead_letter, "attributes", &p->attributes, "tags", &p->tags,
+               "retention_bytes", &p->retention_bytes, "max_bytes", &p->max_bytes, "max_messages",
+               &p->max_messages, "when_full", &p->when_full, "cleanup", &p->cleanup,
+               "delete_retention_ms", &p->delete_retention) == 0;
+}
+
+/* All four members, or none. */
+static bool limits_read(const struct topic_parts *p, struct topic_config *t)
+{
+    if (p->retention_bytes == NULL)
+        return p->max_bytes == NULL && p->max_messages == NULL && p->when_full == NULL;
+    return p->max_bytes != NULL && p->max_messages != NULL && p->when_full != NULL &&
+           catalog_int64_read(p->retention_bytes, 0, TOPIC_LIMIT_MAX, &t->retention_bytes) &&
+           catalog_int64_read(p->max_bytes, 0, TOPIC_LIMIT_MAX, &t->max_bytes) &&
+           catalog_int64_read(p->max_messages, 0, TOPIC_LIMIT_MAX, &t->max_messages) &&
+           topic_when_full_read(bytes_of_text(p->when_full), &t->when_full);
+}
+
+/* What format 2 added stands in topics of that format, and in none of the one before. */
+static bool format_fits(const struct topic_parts *p)
+{
+    bool has_more = p->retention_bytes != NULL || p->cleanup != NULL;
+    return has_more == (p->format == CATALOG_JSON_FORMAT_TOPIC);
 }
 
 /* Copies a topic's name. A name goes into keys and paths, so a slash in it would be a breach. */
@@ -224,6 +299,17 @@ static bool number_read(json_int_t v, json_int_t min, json_int_t max, uint32_t *
     return true;
 }
 
+/* Both members, or none. */
+static bool compact_read(const struct topic_parts *p, struct topic_config *t)
+{
+    if (p->cleanup == NULL)
+        return p->delete_retention == NULL;
+    t->compact = true;
+    return strcmp(p->cleanup, "compact") == 0 && !t->fifo && p->delete_retention != NULL &&
+           catalog_int64_read(p->delete_retention, 0, TOPIC_DELETE_RETENTION_MS_MAX,
+                              &t->delete_retention_ms);
+}
+
 /* The bounds of times and sizes are SQS's: a front that allows more must raise the format. */
 static bool topic_read(const struct topic_parts *p, struct topic_config *t)
 {
@@ -245,6 +331,7 @@ static bool topic_read(const struct topic_parts *p, struct topic_config *t)
                        &t->message_bytes_max) &&
            number_read(p->receives_max, 0, TOPIC_RECEIVES_MAX, &t->receives_max) &&
            (redrive ? name_read(p->dead_letter, t->dead_letter) : p->dead_letter[0] == '\0') &&
+           format_fits(p) && limits_read(p, t) && compact_read(p, t) &&
            list_read(p->attributes, TOPIC_ATTRIBUTES_MAX, attributes_of(t)) &&
            list_read(p->tags, TOPIC_TAGS_MAX, tags_of(t));
 }
@@ -252,9 +339,9 @@ static bool topic_read(const struct topic_parts *p, struct topic_config *t)
 enum err topic_config_decode(struct bytes json, struct topic_config *out)
 {
     json_t *root;
-    struct topic_parts parts;
+    struct topic_parts parts = {0};
     struct topic_config t;
-    enum err e = catalog_json_load(json, &root);
+    enum err e = catalog_json_load_upto(json, CATALOG_JSON_FORMAT_TOPIC, &root);
     if (e != ERR_OK)
         return e;
     topic_config_init(&t);

@@ -24,9 +24,23 @@ enum {
     TOPIC_RECEIVES_MAX = 1000,
     TOPIC_ATTRIBUTES_MAX = 64,
     TOPIC_TAGS_MAX = 50,
+    TOPIC_DELETE_RETENTION_MS = 86400 * 1000, /* by default */
+    TOPIC_DELETE_RETENTION_MS_MAX = 1209600 * 1000,
 };
+#define TOPIC_LIMIT_MAX ((int64_t)1 << 50) /* of max_bytes, max_messages and retention_bytes */
 
 enum topic_state { TOPIC_CREATING, TOPIC_READY, TOPIC_DELETING };
+
+/* What a send does that does not fit into max_bytes and max_messages. */
+enum topic_when_full {
+    TOPIC_FULL_REJECT,      /* it is refused */
+    TOPIC_FULL_DROP_OLDEST, /* the oldest unfinished messages go */
+    TOPIC_FULL_DEAD_LETTER, /* they go to the dead-letter topic; without one: as reject */
+    TOPIC_FULL_WAYS,
+};
+const char *topic_when_full_name(enum topic_when_full way);
+/* False: there is no such way. */
+bool topic_when_full_read(struct bytes name, enum topic_when_full *way);
 
 /* SQS queue attributes and tags are kept as they were given (canonical values, as text), so that
  * they can be compared and shown; what the broker acts on is in plain fields beside them. */
@@ -48,10 +62,17 @@ struct topic_config {
     int64_t visibility_ms;
     int64_t receive_wait_ms;
     uint32_t message_bytes_max;
+    int64_t retention_bytes; /* live bytes above which the oldest messages go; 0: no such limit */
+    int64_t max_bytes;       /* live bytes that sends may make; 0: no limit */
+    int64_t max_messages;    /* the same for live messages */
+    enum topic_when_full when_full;
     bool content_dedup;
     bool dedup_per_group;                 /* DeduplicationScope = messageGroup */
     uint32_t receives_max;                /* 0: no redrive policy */
     char dead_letter[TOPIC_NAME_MAX + 1]; /* the target's name; "" when receives_max is 0 */
+    bool compact; /* the last message of each key stays, and is read as a log; fixed at birth; never
+                     with fifo */
+    int64_t delete_retention_ms; /* of a compact topic: how long a tombstone stays */
     struct topic_attribute
         *attributes; /* what has no field above: Policy, Kms…, RedriveAllowPolicy… */
     size_t attributes_n;

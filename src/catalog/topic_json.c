@@ -6,20 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum err catalog_json_load(struct bytes json, json_t **out)
+enum err catalog_json_load_upto(struct bytes json, int newest, json_t **out)
 {
     json_t *root = json_loadb(json.n == 0 ? "" : json.at, json.n, JSON_REJECT_DUPLICATES, NULL);
     json_t *format = json_object_get(root, "format"); /* NULL when root is no object */
     enum err e = ERR_CORRUPT;
-    if (json_is_integer(format) && json_integer_value(format) > CATALOG_JSON_FORMAT)
+    if (json_is_integer(format) && json_integer_value(format) > newest)
         e = ERR_NEWER_FORMAT;
-    else if (json_is_integer(format) && json_integer_value(format) == CATALOG_JSON_FORMAT)
+    else if (json_is_integer(format) && json_integer_value(format) >= CATALOG_JSON_FORMAT)
         e = ERR_OK;
     if (e == ERR_OK)
         *out = root;
     else
         json_decref(root);
     return e;
+}
+
+enum err catalog_json_load(struct bytes json, json_t **out)
+{
+    return catalog_json_load_upto(json, CATALOG_JSON_FORMAT, out);
 }
 
 static int buf_sink(const char *at, size_t n, void *self)

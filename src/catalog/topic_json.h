@@ -16,9 +16,15 @@
 #include "base/check.h"
 #include "base/err.h"
 
-enum { CATALOG_JSON_FORMAT = 1 };
+enum {
+    CATALOG_JSON_FORMAT = 1,
+    CATALOG_JSON_FORMAT_TOPIC = 2, /* of a topic that has what format 1 has no member for */
+};
 
-/* The caller gives *out back with json_decref. */
+/* Reads formats up to `newest`, by which the caller checks its members. The caller gives *out back
+ * with json_decref. */
+enum err catalog_json_load_upto(struct bytes json, int newest, json_t **out) MUST_USE;
+/* The same, of values that have had one format only. */
 enum err catalog_json_load(struct bytes json, json_t **out) MUST_USE;
 /* Appends root's text and takes root. */
 void catalog_json_store(json_t *root, struct buf *json);

@@ -202,6 +202,7 @@ enum cli_exit cli_args_parse(int argc, char **argv, struct cli_args *out, struct
                              .wait_s = -1,
                              .visibility_s = -1,
                              .retry_delay_s = -1,
+                             .delete_retention_s = -1,
                              .jobs = 1};
     getopt_tables(longs, shorts);
     optind = 0; /* glibc: begin anew */

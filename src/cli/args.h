@@ -66,9 +66,9 @@ struct cli_args {
     const char *server;
     int64_t timeout_s;
     bool json, quiet, verbose;
-    bool lines, remove, follow, until_empty, yes, dry_run, ready, man;
+    bool lines, remove, follow, until_empty, yes, dry_run, ready, man, compact;
     const char *group_id, *dedup_id, *state, *match, *from;
-    int64_t delay_s, wait_s, visibility_s, retry_delay_s;
+    int64_t delay_s, wait_s, visibility_s, retry_delay_s, delete_retention_s;
     int64_t number, max; /* 0: not given */
     int64_t jobs;
     struct cli_list attributes; /* of a message: NAME[:TYPE]=VALUE */

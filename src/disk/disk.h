@@ -46,6 +46,7 @@ struct disk {
     /* An exclusive lock held until close; ERR_IN_USE when another process has it. */
     enum err (*lock)(void *self, int file);
     enum err (*free_bytes)(void *self, uint64_t *free_bytes);
+    enum err (*total_bytes)(void *self, uint64_t *total_bytes); /* of the file system */
     /* Makes everything written on the file system of the data directory durable (syncfs). */
     enum err (*sync_all)(void *self);
 };

@@ -252,6 +252,16 @@ static enum err posix_free_bytes(void *self, uint64_t *free_bytes)
     return ERR_OK;
 }
 
+static enum err posix_total_bytes(void *self, uint64_t *total_bytes)
+{
+    struct posix_disk *d = self;
+    struct statvfs st;
+    if (fstatvfs(d->root, &st) != 0)
+        return err_of_errno(errno);
+    *total_bytes = (uint64_t)st.f_blocks * st.f_frsize;
+    return ERR_OK;
+}
+
 static enum err posix_sync_all(void *self)
 {
     struct posix_disk *d = self;
@@ -310,6 +320,7 @@ enum err disk_posix_open(const char *dir, bool create, struct disk *out)
         .list = posix_list,
         .lock = posix_lock,
         .free_bytes = posix_free_bytes,
+        .total_bytes = posix_total_bytes,
         .sync_all = posix_sync_all,
     };
     return ERR_OK;

@@ -2,6 +2,7 @@
 #include "front/rules.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -48,10 +49,10 @@ static bool is_root(const char *at, size_t n)
 
 bool front_trace_valid(struct bytes header)
 {
-    const char *at = header.at, *end = at + header.n;
     bool rooted = false;
     if (header.n == 0 || header.n > TRACE_BYTES_MAX || !ascii_between(header, ' ', '~'))
         return false;
+    const char *at = header.at, *end = at + header.n;
     while (at < end) {
         const char *stop = memchr(at, ';', (size_t)(end - at));
         if (stop == NULL)
@@ -86,4 +87,19 @@ bool front_redrive_allowed(const char *policy, struct bytes source)
         }
     json_decref(root);
     return allowed;
+}
+
+void front_full_text(const struct topic_config *t, const struct queue_sent *sent,
+                     char out[FRONT_FULL_TEXT_ROOM])
+{
+    bool by_messages = t->max_messages > 0 && sent->had.messages >= (uint64_t)t->max_messages;
+    if (by_messages)
+        snprintf(out, FRONT_FULL_TEXT_ROOM,
+                 "the topic holds %llu unfinished messages, and its max_messages is %lld",
+                 (unsigned long long)sent->had.messages, (long long)t->max_messages);
+    else
+        snprintf(out, FRONT_FULL_TEXT_ROOM,
+                 "the topic holds %llu bytes of unfinished messages, its max_bytes is %lld, and "
+                 "this message does not fit",
+                 (unsigned long long)sent->had.bytes, (long long)t->max_bytes);
 }

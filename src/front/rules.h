@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "queue/queue.h"
 
 /* The attribute that marks a body which is no text, and so is shown in base64 where only text can
  * stand. */
@@ -22,6 +23,12 @@ struct bytes front_content_dedup_id(struct bytes body, struct arena *arena);
 /* X-Ray's header: name=value parts with ';' between, Root (1-8 hex-24 hex) among them, at most
  * 1,024 printable ASCII characters. */
 bool front_trace_valid(struct bytes header);
+
+enum { FRONT_FULL_TEXT_ROOM = 200 };
+/* Which limit of the topic a send would have exceeded that was answered with ERR_TOPIC_FULL, and
+ * what the topic held. */
+void front_full_text(const struct topic_config *t, const struct queue_sent *sent,
+                     char out[FRONT_FULL_TEXT_ROOM]);
 
 /* Whether a dead-letter topic with this RedriveAllowPolicy (SQS's JSON, checked when it was set;
  * NULL: none) takes `source` as a source. Topics are told apart by name alone: there is one

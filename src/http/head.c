@@ -24,6 +24,7 @@ struct walk {
     struct head *head;
     const char *next; /* where the next line must begin */
     const char *fault;
+    const char *expect; /* the value that asks for 100 Continue, or NULL */
     unsigned hosts, lengths, codings;
 };
 
@@ -86,8 +87,8 @@ static const char *check_meaning(struct walk *w, const char *name, const char *v
         w->head->chunked = true;
         break;
     case 'e':
-        if (strcasecmp(name, "Expect") == 0)
-            w->head->expects_continue = strcasecmp(value, "100-continue") == 0;
+        if (strcasecmp(name, "Expect") == 0 && strcasecmp(value, "100-continue") == 0)
+            w->expect = value;
         break;
     default:
         break;
@@ -150,6 +151,17 @@ static const char *check_whole(const struct walk *w, const struct head_places *p
     return NULL;
 }
 
+/* Asked for 100 Continue where there is no body, libmicrohttpd says so and then hands out whatever
+ * stands behind the head as a body of no bytes, at a time when it takes no answer. RFC 9110,
+ * section 10.1.1, lets us leave out the 100; so it is not to see the question. */
+static void expect_judge(const struct walk *w)
+{
+    bool body = w->head->chunked || w->head->content_bytes > 0;
+    w->head->expects_continue = w->expect != NULL && body;
+    if (w->expect != NULL && !body)
+        *(char *)(uintptr_t)w->expect = '-';
+}
+
 const char *head_check(struct MHD_Connection *mhd, const struct head_places *places,
                        struct head *out)
 {
@@ -161,5 +173,8 @@ const char *head_check(struct MHD_Connection *mhd, const struct head_places *pla
         return fault;
     struct walk w = {.head = out, .next = places->version + strlen(places->version) + 2};
     MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, each_header, &w);
-    return w.fault != NULL ? w.fault : check_whole(&w, places);
+    fault = w.fault != NULL ? w.fault : check_whole(&w, places);
+    if (fault == NULL)
+        expect_judge(&w);
+    return fault;
 }

@@ -12,6 +12,8 @@ static const char *type_word(enum record_type type)
 {
     static const char *const words[] = {"?",    "MESSAGE", "GROUP",  "LEASE", "DONE", "EXTEND",
                                         "MOVE", "MOVED",   "UNMOVE", "PURGE", "TRIM", "EPOCH"};
+    if (type == RECORD_SIZES)
+        return "SIZES";
     return (size_t)type < sizeof words / sizeof words[0] ? words[type] : words[0];
 }
 
@@ -72,7 +74,14 @@ static void message_words(struct buf *out, const struct record_message *m, bool 
     struct bytes list = m->attributes;
     struct record_attribute a;
     put_uuid(out, &m->id);
-    buf_put_format(out, ", %zu bytes, sent ", m->body.n);
+    if (m->key.n > 0) {
+        buf_put_text(out, ", key ");
+        put_quoted(out, m->key);
+    }
+    if (m->tombstone)
+        buf_put_text(out, ", tombstone, sent ");
+    else
+        buf_put_format(out, ", %zu bytes, sent ", m->body.n);
     dump_wall_time(out, m->sent_wall_ms);
     buf_put_format(out, ", accepted at %lld", (long long)m->accepted_ms);
     if (m->due_ms != m->accepted_ms)
@@ -101,7 +110,7 @@ static void message_words(struct buf *out, const struct record_message *m, bool 
         buf_put_format(out, "/%u, move %llu)", (unsigned)m->origin.partition,
                        (unsigned long long)m->origin.move_seq);
     }
-    if (bodies) {
+    if (bodies && !m->tombstone) {
         buf_put_text(out, ": ");
         put_quoted(out, m->body);
     }
@@ -137,6 +146,23 @@ static void move_words(struct buf *out, const struct record_move *m)
     put_topic_id(out, &m->target);
     buf_put_format(out, " after %u receives, move %llu", (unsigned)m->receive_count,
                    (unsigned long long)m->seq);
+}
+
+/* Number:bytes for each. */
+static void sizes_words(struct buf *out, const struct record_sizes *s)
+{
+    struct bytes left = s->numbers;
+    struct cursor sizes = cursor_of(s->sizes);
+    struct record_run run;
+    uint64_t end = 0;
+    buf_put_text(out, "bytes of messages:");
+    while (record_runs_next(&left, &end, &run))
+        for (uint64_t n = run.first; n < end; n++)
+            buf_put_format(out, " %llu:%llu", (unsigned long long)n,
+                           (unsigned long long)cursor_varint(&sizes));
+    if (s->total)
+        buf_put_format(out, "; group %u has %llu live bytes", (unsigned)s->gid,
+                       (unsigned long long)s->live_bytes);
 }
 
 static void words(struct buf *out, const struct record *r, bool bodies)
@@ -178,6 +204,9 @@ static void words(struct buf *out, const struct record *r, bool bodies)
     case RECORD_EPOCH:
         buf_put_format(out, "start %llu begins to write, at %lld",
                        (unsigned long long)r->epoch.epoch, (long long)r->epoch.now_ms);
+        break;
+    case RECORD_SIZES:
+        sizes_words(out, &r->sizes);
         break;
     case RECORD_EMIT:
     case RECORD_CHECK:
@@ -290,7 +319,13 @@ static void origin_json(struct json_writer *w, const struct record_origin *o)
 static void message_json(struct json_writer *w, const struct record_message *m, bool bodies)
 {
     put_id(w, "id", &m->id, put_uuid);
+    if (m->key.n > 0)
+        put_text(w, "key", m->key);
     put_uint(w, "body_bytes", m->body.n);
+    if (m->tombstone) {
+        json_put_key(w, "tombstone");
+        json_put_bool(w, true);
+    }
     put_int(w, "sent_wall_ms", m->sent_wall_ms);
     put_int(w, "accepted_ms", m->accepted_ms);
     put_int(w, "due_ms", m->due_ms);
@@ -309,7 +344,7 @@ static void message_json(struct json_writer *w, const struct record_message *m, 
         attributes_json(w, m->attributes);
     if (m->moved)
         origin_json(w, &m->origin);
-    if (bodies)
+    if (bodies && !m->tombstone)
         put_text(w, "body", m->body);
 }
 
@@ -342,6 +377,21 @@ static void move_json(struct json_writer *w, const struct record_move *m)
     put_uint(w, "move", m->seq);
     put_uint(w, "receive_count", m->receive_count);
     put_id(w, "target_topic_id", &m->target, put_topic_id);
+}
+
+static void sizes_json(struct json_writer *w, const struct record_sizes *s)
+{
+    struct cursor sizes = cursor_of(s->sizes);
+    put_runs(w, s->numbers);
+    json_put_key(w, "message_bytes");
+    json_begin_array(w);
+    while (sizes.left > 0 && !sizes.bad)
+        json_put_uint64(w, cursor_varint(&sizes));
+    json_end_array(w);
+    if (s->total) {
+        put_uint(w, "group", s->gid);
+        put_uint(w, "live_bytes", s->live_bytes);
+    }
 }
 
 static void fields_json(struct json_writer *w, const struct record *r, bool bodies)
@@ -384,6 +434,9 @@ static void fields_json(struct json_writer *w, const struct record *r, bool bodi
     case RECORD_EPOCH:
         put_uint(w, "begins", r->epoch.epoch);
         put_int(w, "now_ms", r->epoch.now_ms);
+        break;
+    case RECORD_SIZES:
+        sizes_json(w, &r->sizes);
         break;
     case RECORD_EMIT:
     case RECORD_CHECK:

@@ -112,6 +112,7 @@ static void dump_topics(const struct offline_topics *topics, bool json)
         line_text(&l, "id", id);
         line_text(&l, "state", states[t->state]);
         line_number(&l, "partitions", t->partitions);
+        line_text(&l, "cleanup", t->compact ? "compact" : "delete");
         line_end(&l);
     }
 }

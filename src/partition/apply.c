@@ -71,6 +71,7 @@ static void apply_message(struct partition *p, const struct record_message *m)
         add_delay(p, number, m->due_ms);
     else if (m->due_ms > p->due_tail_ms)
         p->due_tail_ms = m->due_ms;
+    live_arrived(p, record_message_bytes(m));
     if (m->moved)
         origins_put(&p->origins, &m->origin, number);
     time_known(p, m->accepted_ms);
@@ -88,6 +89,7 @@ static void apply_group(struct partition *p, const struct record_group *r)
     if (r->dropped) {
         if (g != NULL)
             group_remove(p, g);
+        live_forget(p);
         return;
     }
     if (g != NULL && r->generation <= g->generation)
@@ -105,6 +107,8 @@ static void apply_group(struct partition *p, const struct record_group *r)
         if (d->number >= g->floor)
             group_entry_wait(g, group_entry_make(g, d->number), d->due_ms, true);
     }
+    live_reset(p, g);
+    live_forget(p);
 }
 
 /* ---- leases ---- */
@@ -174,7 +178,7 @@ static void apply_done(struct partition *p, const struct record_done *r)
     struct record_run run;
     uint64_t end = 0;
     while (record_runs_next(&left, &end, &run))
-        group_finish(g, run.first, end < p->next_number ? end : p->next_number);
+        live_finish(p, g, run.first, end < p->next_number ? end : p->next_number);
 }
 
 /* The unfinished number's group, or NULL. */
@@ -208,7 +212,7 @@ static void apply_move(struct partition *p, const struct record_move *r)
     moves_add(&p->moves, &move);
     if (g == NULL)
         return;
-    group_entry_move(g, group_entry_make(g, r->number), true);
+    live_move(p, g, group_entry_make(g, r->number), true);
 }
 
 static void apply_moved(struct partition *p, uint64_t seq, bool called_off)
@@ -222,9 +226,9 @@ static void apply_moved(struct partition *p, uint64_t seq, bool called_off)
     if (g != NULL && g->generation == move->generation) {
         struct entry *e = group_entry(g, number);
         if (!called_off)
-            group_finish(g, number, number + 1);
+            live_finish(p, g, number, number + 1);
         else if (e != NULL)
-            group_entry_move(g, e, false);
+            live_move(p, g, e, false);
     }
     moves_close(&p->moves, move);
 }
@@ -235,7 +239,7 @@ static void apply_purge(struct partition *p, const struct record_purge *r)
 {
     struct group *g = group_find(p, r->gid);
     if (g != NULL)
-        group_finish(g, g->floor, r->below < p->next_number ? r->below : p->next_number);
+        live_finish(p, g, g->floor, r->below < p->next_number ? r->below : p->next_number);
     if (r->clear_dedup)
         dedup_fini(&p->dedup);
 }
@@ -247,7 +251,7 @@ static void apply_trim(struct partition *p, const struct record_trim *r)
         return;
     p->trim_floor = below;
     for (size_t i = 0; i < p->groups_n; i++)
-        group_finish(p->groups[i], p->groups[i]->floor, below);
+        live_finish(p, p->groups[i], p->groups[i]->floor, below);
 }
 
 static void apply_epoch(struct partition *p, const struct record_epoch *r)
@@ -290,6 +294,9 @@ void partition_apply(struct partition *p, const struct record *r)
         return;
     case RECORD_EPOCH:
         apply_epoch(p, &r->epoch);
+        return;
+    case RECORD_SIZES:
+        live_sizes(p, &r->sizes);
         return;
     case RECORD_EMIT:
     case RECORD_CHECK:

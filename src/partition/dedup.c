@@ -84,6 +84,9 @@ void dedup_prune(struct dedup *d, int64_t now_ms)
             map_remove(&d->newest, key);
         d->first++;
     }
-    if (d->room > ROOM_MIN && dedup_count(d) < d->room / 8)
-        set_room(d, d->room / 2);
+    size_t room = d->room;
+    while (room > ROOM_MIN && dedup_count(d) < room / 8)
+        room /= 2;
+    if (room < d->room)
+        set_room(d, room);
 }

@@ -26,6 +26,7 @@ void partition_free(struct partition *p)
     mem_free(p->moves.at);
     dedup_fini(&p->dedup);
     origins_fini(&p->origins);
+    map_fini(&p->sizes);
     mem_free(p);
 }
 
@@ -53,6 +54,17 @@ enum err partition_plan_send(const struct partition *p, const struct partition_v
         view->now_ms < dedup_at(&p->dedup, 0)->until_ms)
         return ERR_FULL;
     return ERR_OK;
+}
+
+int64_t partition_time_wanted_ms(const struct partition *p)
+{
+    enum { KEPT_MIN = 1024, ENDED_MS = 10000 };
+    int64_t ends_ms = INT64_MAX;
+    if (p->delays.n >= KEPT_MIN)
+        ends_ms = heap_first(&p->delays)->key;
+    if (dedup_count(&p->dedup) >= KEPT_MIN && dedup_at(&p->dedup, 0)->until_ms < ends_ms)
+        ends_ms = dedup_at(&p->dedup, 0)->until_ms;
+    return ends_ms > INT64_MAX - ENDED_MS ? INT64_MAX : ends_ms + ENDED_MS;
 }
 
 bool partition_group_find(const struct partition *p, uint32_t gid, struct partition_group_info *out)

@@ -80,7 +80,8 @@ struct partition_pick {
     uint64_t number;
     uint32_t receive_count; /* after this receive */
     int64_t first_received_wall_ms;
-    uint64_t group_hash; /* as in its header */
+    uint64_t group_hash;    /* as in its header */
+    uint32_t message_bytes; /* for SIZES */
 };
 
 struct partition_grant {
@@ -90,6 +91,7 @@ struct partition_grant {
     struct record_runs runs;
     size_t moves_n;
     struct record moves[PARTITION_MOVES_MAX];
+    uint32_t move_bytes[PARTITION_MOVES_MAX]; /* of each one's message, for SIZES */
 };
 
 struct partition_receive {
@@ -177,6 +179,40 @@ bool partition_is_finished(const struct partition *p, uint32_t gid, uint64_t num
 enum err partition_plan_purge(const struct partition *p, uint32_t gid, bool clear_dedup,
                               struct record *out) MUST_USE;
 
+/* ---- live messages ---- */
+
+struct partition_live {
+    uint64_t messages; /* always exact */
+    uint64_t moving;   /* on their way to another topic, and not among the above */
+    uint64_t bytes;    /* the sum of record_message_bytes */
+    bool exact;        /* false: a size was missing, `bytes` is an estimate */
+};
+/* The group's live messages: neither finished nor on their way to another topic. What has expired
+ * is live until it is trimmed. False: no such group, and `out` is not written. */
+bool partition_live(const struct partition *p, uint32_t gid, struct partition_live *out);
+bool partition_is_live(const struct partition *p, uint32_t gid, uint64_t number);
+/* The message may be moved because its topic is full: it is live and not leased at now_ms. Its MOVE
+ * goes to view->dead_letter_topic, and counts as at least one receive, since 0 says redrive. */
+bool partition_plan_overflow(const struct partition *p, const struct partition_view *view,
+                             uint32_t gid, uint64_t number, struct record *out);
+/* What SIZES told of an unfinished number; 0: nothing. A record that finishes or moves it must have
+ * been preceded by it, or the account becomes an estimate. */
+uint32_t partition_size(const struct partition *p, uint64_t number);
+/* The number is unfinished for some group, and partition_size does not know it. */
+bool partition_size_missing(const struct partition *p, uint64_t number);
+
+/* Makes a SIZES record. `numbers` rise; at most RECORD_SIZES_NUMBERS_MAX. */
+struct partition_sizes {
+    struct record_runs numbers;
+    struct buf sizes;
+    size_t n;
+};
+void partition_sizes_init(struct partition_sizes *s);
+void partition_sizes_fini(struct partition_sizes *s);
+void partition_sizes_put(struct partition_sizes *s, uint64_t number, uint32_t bytes);
+/* Lent until fini. */
+struct record partition_sizes_record(struct partition_sizes *s);
+
 /* ---- moves ---- */
 
 struct partition_move {
@@ -200,6 +236,10 @@ enum err partition_plan_moved(const struct partition *p, uint64_t seq, bool call
 /* ---- looking ---- */
 
 uint64_t partition_next_number(const struct partition *p);
+/* When memory will be kept for so many ids and delays that have ended that an EPOCH record, which
+ * tells the time and nothing new, is worth its bytes: records alone make the state forget.
+ * INT64_MAX: with what is known now, never. */
+int64_t partition_time_wanted_ms(const struct partition *p);
 /* The number below which nothing is wanted by any group or open move: what plog may drop. With no
  * group, the trim floor. */
 uint64_t partition_wanted_from(const struct partition *p);
@@ -249,6 +289,8 @@ size_t partition_leases(const struct partition *p, uint32_t gid, int64_t now_ms,
 void partition_save(const struct partition *p, struct buf *out);
 /* ERR_CORRUPT, ERR_NEWER_FORMAT. The bytes are not kept. */
 enum err partition_load(struct bytes saved, struct partition **out) MUST_USE;
+/* Whether `saved` is what partition_save made, or an earlier version would have made, of p. */
+bool partition_is_saved_as(const struct partition *p, struct bytes saved);
 /* CRC-32C pair over partition_save's bytes: for tests and CHECK records. */
 uint64_t partition_hash(const struct partition *p);
 

@@ -40,26 +40,27 @@ static uint32_t add_receives(uint32_t a, uint32_t b)
     return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-static void add_move(struct receive *r, uint64_t number, struct uuid target, uint32_t receive_count)
+static void add_move(struct receive *r, const struct partition_header *h, struct uuid target,
+                     uint32_t receive_count)
 {
     struct record *move = &r->out->moves[r->out->moves_n];
     memset(move, 0, sizeof *move);
     move->type = RECORD_MOVE;
     move->move = (struct record_move){
         .gid = r->g->gid,
-        .number = number,
+        .number = h->number,
         .seq = r->p->moves.next_seq + r->out->moves_n,
         .target = target,
         .receive_count = receive_count,
     };
-    r->out->moves_n++;
+    r->out->move_bytes[r->out->moves_n++] = h->message_bytes;
 }
 
 static enum verdict offer_to_redrive(struct receive *r, const struct partition_header *h)
 {
     if (r->is_full)
         return VERDICT_FULL;
-    add_move(r, h->number, r->redrive_target, 0);
+    add_move(r, h, r->redrive_target, 0);
     r->is_full = r->out->moves_n == r->max;
     return VERDICT_MOVED;
 }
@@ -79,8 +80,7 @@ enum verdict receive_offer(struct receive *r, const struct partition_header *h,
     if (is_used_up(r, e)) {
         if (r->out->moves_n == PARTITION_MOVES_MAX)
             return VERDICT_LATER;
-        add_move(r, h->number, r->view->dead_letter_topic,
-                 add_receives(h->receive_count, e->receives));
+        add_move(r, h, r->view->dead_letter_topic, add_receives(h->receive_count, e->receives));
         return VERDICT_MOVED;
     }
     struct partition_grant *out = r->out;
@@ -95,6 +95,7 @@ enum verdict receive_offer(struct receive *r, const struct partition_header *h,
         .receive_count = add_receives(h->receive_count, add_receives(before, 1)),
         .first_received_wall_ms = before == 0 ? r->view->now_wall_ms : e->first_received_wall_ms,
         .group_hash = h->group_hash,
+        .message_bytes = h->message_bytes,
     };
     r->body_bytes += h->body_bytes;
     r->is_full = out->picks_n == r->max;

@@ -46,6 +46,18 @@ static void encode_move(const struct record_move *m, struct buf *out)
     buf_put(out, m->target.at, sizeof m->target.at);
 }
 
+static void encode_sizes(const struct record_sizes *s, struct buf *out)
+{
+    CHECK(s->total || s->numbers.n > 0);
+    buf_put_varint(out, s->total ? FLAG_0 : 0);
+    if (s->total) {
+        buf_put_varint(out, s->gid);
+        put_number(out, s->live_bytes);
+    }
+    buf_put_sized(out, s->numbers);
+    buf_put_bytes(out, s->sizes);
+}
+
 void record_encode(const struct record *r, struct buf *out)
 {
     switch (r->type) {
@@ -87,6 +99,9 @@ void record_encode(const struct record *r, struct buf *out)
         buf_put_varint(out, r->epoch.epoch);
         codec_put_time(out, r->epoch.now_ms);
         return;
+    case RECORD_SIZES:
+        encode_sizes(&r->sizes, out);
+        return;
     case RECORD_EMIT:
     case RECORD_CHECK:
     case RECORD_GAP:
@@ -105,22 +120,51 @@ static enum err read_flag(struct cursor *c, bool *out)
     return ERR_OK;
 }
 
-/* The rest of the payload as runs of at most `most` numbers. */
-static struct bytes read_runs(struct cursor *c, uint64_t most)
+/* How many numbers the runs hold; bad when they are not well-formed or more than `most`. */
+static uint64_t count_runs(struct cursor *c, struct bytes left, uint64_t most)
 {
-    struct bytes all = codec_rest(c), left = all;
     struct record_run run;
     uint64_t end = 0, sum = 0;
     while (record_runs_next(&left, &end, &run)) {
         if (run.count > most - sum) {
             c->bad = true;
-            return BYTES_NONE;
+            return 0;
         }
         sum += run.count;
     }
-    if (sum == 0 || left.n > 0)
+    if (left.n > 0)
+        c->bad = true;
+    return sum;
+}
+
+/* The rest of the payload as runs of at most `most` numbers. */
+static struct bytes read_runs(struct cursor *c, uint64_t most)
+{
+    struct bytes all = codec_rest(c);
+    if (count_runs(c, all, most) == 0)
         c->bad = true;
     return all;
+}
+
+static enum err read_sizes(struct cursor *c, struct record_sizes *s)
+{
+    enum err e = read_flag(c, &s->total);
+    if (e != ERR_OK)
+        return e;
+    if (s->total) {
+        s->gid = codec_u32(c);
+        s->live_bytes = codec_number(c);
+    }
+    s->numbers = cursor_sized(c);
+    uint64_t n = count_runs(c, s->numbers, RECORD_SIZES_NUMBERS_MAX);
+    s->sizes = codec_rest(c);
+    struct cursor sizes = cursor_of(s->sizes);
+    for (uint64_t i = 0; i < n && !sizes.bad; i++)
+        if (codec_u32(&sizes) == 0)
+            sizes.bad = true;
+    if (sizes.bad || sizes.left > 0 || (n == 0 && !s->total))
+        c->bad = true;
+    return ERR_OK;
 }
 
 static enum err read_group(struct cursor *c, struct record_group *g)
@@ -193,6 +237,8 @@ static enum err read_control(struct cursor *c, struct record *r)
         r->epoch.epoch = cursor_varint(c);
         r->epoch.now_ms = codec_time(c);
         return ERR_OK;
+    case RECORD_SIZES:
+        return read_sizes(c, &r->sizes);
     case RECORD_MESSAGE:
     case RECORD_EMIT:
     case RECORD_CHECK:
@@ -204,7 +250,8 @@ static enum err read_control(struct cursor *c, struct record *r)
 
 enum err record_decode(uint8_t type, struct bytes payload, struct record *out)
 {
-    if (type < RECORD_MESSAGE || type > RECORD_EPOCH)
+    if (type < RECORD_MESSAGE || type > RECORD_SIZES ||
+        (type > RECORD_EPOCH && type < RECORD_SIZES))
         return ERR_NEWER_FORMAT;
     struct record r;
     memset(&r, 0, sizeof r);

@@ -29,13 +29,15 @@ enum record_type {
     RECORD_EMIT = 12,  /* reserved */
     RECORD_CHECK = 13, /* reserved */
     RECORD_GAP = 14,   /* reserved */
+    RECORD_SIZES = 15,
 };
 
 enum {
     RECORD_BODY_BYTES_MAX = 1048576,
-    RECORD_ID_BYTES_MAX = 1024, /* ids and names of any kind */
+    RECORD_ID_BYTES_MAX = 1024, /* ids, names and keys of any kind */
     RECORD_HOLDER_BYTES_MAX = 64,
     RECORD_LEASE_NUMBERS_MAX = 1000, /* in one LEASE */
+    RECORD_SIZES_NUMBERS_MAX = 1000, /* in one SIZES */
 };
 
 struct uuid {
@@ -70,7 +72,7 @@ struct record_origin {
 
 struct record_message {
     struct uuid id;
-    struct bytes body; /* 1 to 1,048,576 bytes */
+    struct bytes body; /* 1 to 1,048,576 bytes; none when it is a tombstone */
     uint8_t body_md5[16];
     struct bytes attributes; /* an encoded list: record_attributes_* */
     struct bytes trace;      /* AWSTraceHeader; n = 0: none */
@@ -85,6 +87,8 @@ struct record_message {
     struct id_hash dedup_hash;
     int64_t dedup_until_ms; /* the window's end; 0 when dedup_hash is none */
     bool moved;             /* origin is set */
+    struct bytes key;       /* of which this is the newest value; n = 0: none */
+    bool tombstone;         /* the key has no value any more: there is a key, and no body */
     struct record_origin origin;
 };
 
@@ -152,6 +156,17 @@ struct record_epoch {
     int64_t now_ms;
 };
 
+/* What the state cannot know by itself, since it forgets a message once it is folded in: how many
+ * bytes (record_message_bytes) unfinished messages have, before a later record finishes or moves
+ * them. With `total`, the live bytes of a group were counted anew. */
+struct record_sizes {
+    bool total;
+    uint32_t gid;         /* with total */
+    uint64_t live_bytes;  /* with total */
+    struct bytes numbers; /* runs; may be empty with total */
+    struct bytes sizes;   /* a varint for each number, 1 to 2^32 - 1 */
+};
+
 struct record {
     enum record_type type;
     union {
@@ -165,8 +180,13 @@ struct record {
         struct record_purge purge;
         struct record_trim trim;
         struct record_epoch epoch;
+        struct record_sizes sizes;
     };
 };
+
+/* What a message counts in limits and accounts: its body, and the names, types and values of its
+ * attributes, as SQS counts message size. */
+uint32_t record_message_bytes(const struct record_message *m);
 
 /* Appends the payload (what follows the type byte). */
 void record_encode(const struct record *r, struct buf *out);

@@ -13,7 +13,9 @@ enum message_flag {
     MESSAGE_GROUP = 1 << 5,
     MESSAGE_DEDUP = 1 << 6,
     MESSAGE_MOVED = 1 << 7,
-    MESSAGE_FLAGS_KNOWN = (1 << 8) - 1,
+    MESSAGE_KEY = 1 << 13,
+    MESSAGE_TOMBSTONE = 1 << 14,
+    MESSAGE_FLAGS_KNOWN = ((1 << 8) - 1) | MESSAGE_KEY | MESSAGE_TOMBSTONE,
 };
 
 bool id_hash_is_none(const struct id_hash *hash)
@@ -41,6 +43,10 @@ static unsigned flags_of(const struct record_message *m)
         flags |= MESSAGE_DEDUP;
     if (m->moved)
         flags |= MESSAGE_MOVED;
+    if (m->key.n > 0)
+        flags |= MESSAGE_KEY;
+    if (m->tombstone)
+        flags |= MESSAGE_TOMBSTONE;
     return flags;
 }
 
@@ -60,7 +66,8 @@ enum { RECORD_MESSAGE_EXTRA_BYTES = 192 };
 
 void record_message_encode(const struct record_message *m, struct buf *out)
 {
-    CHECK(m->body.n >= 1 && m->body.n <= RECORD_BODY_BYTES_MAX);
+    CHECK(m->tombstone ? m->body.n == 0 && m->key.n > 0 : m->body.n >= 1);
+    CHECK(m->body.n <= RECORD_BODY_BYTES_MAX && m->key.n <= RECORD_ID_BYTES_MAX);
     CHECK(m->group_id.n <= RECORD_ID_BYTES_MAX && m->dedup_id.n <= RECORD_ID_BYTES_MAX);
     unsigned flags = flags_of(m);
     buf_reserve(out, RECORD_MESSAGE_EXTRA_BYTES + m->attributes.n + m->trace.n + m->body.n);
@@ -88,6 +95,8 @@ void record_message_encode(const struct record_message *m, struct buf *out)
     }
     if (flags & MESSAGE_MOVED)
         put_origin(&m->origin, out);
+    if (flags & MESSAGE_KEY)
+        buf_put_sized(out, m->key);
     buf_put_bytes(out, m->body);
 }
 
@@ -117,7 +126,8 @@ enum err record_message_decode(struct bytes payload, struct record_message *out)
     if (flags & ~(uint64_t)MESSAGE_FLAGS_KNOWN)
         return ERR_NEWER_FORMAT;
     struct record_message m = {.delay_is_default = flags & MESSAGE_DELAY_IS_DEFAULT,
-                               .moved = flags & MESSAGE_MOVED};
+                               .moved = flags & MESSAGE_MOVED,
+                               .tombstone = flags & MESSAGE_TOMBSTONE};
     codec_copy(&c, m.id.at, sizeof m.id.at);
     codec_copy(&c, m.body_md5, sizeof m.body_md5);
     m.accepted_ms = codec_time(&c);
@@ -140,10 +150,25 @@ enum err record_message_decode(struct bytes payload, struct record_message *out)
     }
     if (m.moved)
         read_origin(&c, &m.origin);
+    if (flags & MESSAGE_KEY) {
+        m.key = codec_sized_upto(&c, RECORD_ID_BYTES_MAX);
+        c.bad = c.bad || m.key.n == 0;
+    }
     m.body = codec_rest(&c);
-    if (c.bad || m.body.n < 1 || m.body.n > RECORD_BODY_BYTES_MAX ||
+    bool whole = m.tombstone ? m.body.n == 0 && m.key.n > 0 : m.body.n >= 1;
+    if (c.bad || !whole || m.body.n > RECORD_BODY_BYTES_MAX ||
         !attributes_are_well_formed(m.attributes))
         return ERR_CORRUPT;
     *out = m;
     return ERR_OK;
+}
+
+uint32_t record_message_bytes(const struct record_message *m)
+{
+    struct bytes list = m->attributes;
+    struct record_attribute a;
+    size_t bytes = m->body.n + m->key.n;
+    while (record_attribute_next(&list, &a))
+        bytes += a.name.n + a.data_type.n + a.value.n;
+    return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
 }

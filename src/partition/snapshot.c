@@ -112,9 +112,35 @@ static void save_origins(const struct origins *o, struct buf *out)
     }
 }
 
-void partition_save(const struct partition *p, struct buf *out)
+static int by_key(const void *a, const void *b)
 {
-    buf_put_varint(out, SNAPSHOT_FORMAT);
+    const struct map_slot *x = a, *y = b;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+static void save_live(const struct partition *p, struct buf *out)
+{
+    for (size_t i = 0; i < p->groups_n; i++) {
+        buf_put_varint(out, p->groups[i]->live_bytes);
+        buf_put_u8(out, p->groups[i]->live_exact);
+    }
+    struct map_slot *all = mem_new_array(p->sizes.n + 1, sizeof all[0]);
+    size_t n = 0;
+    for (size_t i = 0; i < p->sizes.room; i++)
+        if (p->sizes.at[i].value != 0)
+            all[n++] = p->sizes.at[i];
+    qsort(all, n, sizeof all[0], by_key);
+    buf_put_varint(out, n);
+    for (size_t i = 0; i < n; i++) {
+        buf_put_varint(out, all[i].key);
+        buf_put_varint(out, all[i].value);
+    }
+    mem_free(all);
+}
+
+static void save_as(const struct partition *p, unsigned format, struct buf *out)
+{
+    buf_put_varint(out, format);
     buf_put_varint(out, p->next_number);
     buf_put_varint(out, p->trim_floor);
     buf_put_varint(out, p->epoch);
@@ -128,6 +154,26 @@ void partition_save(const struct partition *p, struct buf *out)
     save_moves(&p->moves, out);
     save_dedup(&p->dedup, out);
     save_origins(&p->origins, out);
+    if (format > SNAPSHOT_FORMAT_NO_LIVE)
+        save_live(p, out);
+}
+
+void partition_save(const struct partition *p, struct buf *out)
+{
+    save_as(p, SNAPSHOT_FORMAT, out);
+}
+
+bool partition_is_saved_as(const struct partition *p, struct bytes saved)
+{
+    struct cursor c = cursor_of(saved);
+    uint64_t format = cursor_varint(&c);
+    if (c.bad || format == 0 || format > SNAPSHOT_FORMAT)
+        return false;
+    struct buf ours = BUF_EMPTY;
+    save_as(p, (unsigned)format, &ours);
+    bool same = bytes_equal(buf_bytes(&ours), saved);
+    buf_fini(&ours);
+    return same;
 }
 
 /* The second checksum is over the bytes in reverse: over the same bytes with another seed it would

@@ -3,7 +3,10 @@
 #ifndef PARTITION_SNAPSHOT_H
 #define PARTITION_SNAPSHOT_H
 
-enum { SNAPSHOT_FORMAT = 1 };
+enum {
+    SNAPSHOT_FORMAT = 2,
+    SNAPSHOT_FORMAT_NO_LIVE = 1, /* without live bytes and sizes: read, and never written */
+};
 
 /* The flags of an entry. */
 enum {

@@ -187,13 +187,42 @@ static void load_origins(struct cursor *c, struct partition *p)
     }
 }
 
+/* Every size belongs to a number that some group has not finished. */
+static void load_sizes(struct cursor *c, struct partition *p)
+{
+    uint64_t n = cursor_varint(c), least = 0;
+    for (uint64_t i = 0; i < n && !c->bad; i++) {
+        uint64_t number = read_rising(c, &least, p->next_number);
+        uint32_t bytes = codec_u32(c);
+        if (c->bad || bytes == 0 || !partition_size_missing(p, number)) {
+            c->bad = true;
+            return;
+        }
+        map_put(&p->sizes, number, bytes);
+    }
+}
+
+static void load_live(struct cursor *c, struct partition *p)
+{
+    for (size_t i = 0; i < p->groups_n && !c->bad; i++) {
+        struct group *g = p->groups[i];
+        g->live_bytes = codec_upto(c, CODEC_NUMBER_MAX);
+        uint8_t exact = cursor_u8(c);
+        g->live_exact = exact == 1;
+        if (exact > 1 || (live_count(p, g) == 0 && (g->live_bytes > 0 || exact == 0)))
+            c->bad = true;
+    }
+    if (!c->bad)
+        load_sizes(c, p);
+}
+
 enum err partition_load(struct bytes saved, struct partition **out)
 {
     struct cursor c = cursor_of(saved);
     uint64_t format = cursor_varint(&c);
     if (c.bad || format == 0)
         return ERR_CORRUPT;
-    if (format != SNAPSHOT_FORMAT)
+    if (format > SNAPSHOT_FORMAT)
         return ERR_NEWER_FORMAT;
     struct partition *p = partition_new();
     p->next_number = codec_upto(&c, CODEC_NUMBER_MAX);
@@ -207,6 +236,10 @@ enum err partition_load(struct bytes saved, struct partition **out)
     load_moves(&c, p);
     load_dedup(&c, p);
     load_origins(&c, p);
+    if (format > SNAPSHOT_FORMAT_NO_LIVE)
+        load_live(&c, p);
+    for (size_t i = 0; i < p->groups_n && format == SNAPSHOT_FORMAT_NO_LIVE; i++)
+        live_reset(p, p->groups[i]);
     if (c.bad || c.left > 0) {
         partition_free(p);
         return ERR_CORRUPT;

@@ -53,6 +53,8 @@ struct group {
     struct runs finished; /* above floor, and never touching it */
     struct map entries;   /* number -> struct entry, owned */
     size_t moving_n;
+    uint64_t live_bytes; /* of its live messages (live.c) */
+    bool live_exact;     /* no size was missing since they were last known to be right */
     struct group_index index;
 };
 
@@ -92,6 +94,7 @@ struct partition {
     struct moves moves;
     struct dedup dedup;
     struct origins origins;
+    struct map sizes; /* unfinished number -> its bytes, where SIZES told them */
 };
 
 /* The start of time: before any record. */
@@ -133,6 +136,22 @@ void group_advance(struct group *g, int64_t now_ms);
 void group_changes_seen(struct group *g);
 /* After group_advance. */
 size_t group_in_flight(const struct group *g);
+
+/* ---- live messages (live.c) ---- */
+
+/* How many messages are live: unfinished for the group, and not on their way elsewhere. */
+uint64_t live_count(const struct partition *p, const struct group *g);
+/* A message of so many bytes has come in: next_number is behind it. */
+void live_arrived(struct partition *p, uint64_t bytes);
+/* group_finish, accounted for. */
+void live_finish(struct partition *p, struct group *g, uint64_t first, uint64_t end);
+/* group_entry_move, accounted for. */
+void live_move(struct partition *p, struct group *g, struct entry *e, bool moving);
+/* The group was emptied or made anew: nothing is known of what it sees. */
+void live_reset(const struct partition *p, struct group *g);
+/* A group went, or sees less: sizes that no group asks for any more go. */
+void live_forget(struct partition *p);
+void live_sizes(struct partition *p, const struct record_sizes *r);
 
 /* ---- moves (moves.c) ---- */
 

@@ -17,6 +17,7 @@ struct partition_header partition_header_of(uint64_t number, const struct record
         .accepted_ms = m->accepted_ms,
         .body_bytes = (uint32_t)m->body.n,
         .receive_count = m->receive_count,
+        .message_bytes = record_message_bytes(m),
         .delay_is_default = m->delay_is_default || m->moved,
     };
 }

@@ -41,6 +41,7 @@ struct partition_header {
     int64_t accepted_ms;
     uint32_t body_bytes;
     uint32_t receive_count;
+    uint32_t message_bytes; /* record_message_bytes */
     bool delay_is_default;
 };
 

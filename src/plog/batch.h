@@ -60,7 +60,7 @@ struct plog_batch {
     STAILQ_ENTRY(plog_batch) pending_link; /* guarded by the commit lock, then the round's */
     /* Guarded by the cache's lock. */
     unsigned refs;
-    bool written; /* may be evicted */
+    bool written; /* it is in its segment, and may be evicted */
     TAILQ_ENTRY(plog_batch) cache_link;
 };
 

@@ -9,6 +9,7 @@ void cache_init(struct cache *c, size_t bytes_max)
     lock_init(&c->lk, LOCK_RANK_CACHE);
     TAILQ_INIT(&c->all);
     c->bytes = 0;
+    c->unwritten = 0; /* clang 14 refuses to chain an assignment to an atomic */
     c->bytes_max = bytes_max;
 }
 
@@ -62,6 +63,8 @@ static void pop_locked(struct cache *c, struct cache_ring *r)
     }
     TAILQ_REMOVE(&c->all, b, cache_link);
     c->bytes -= cost(b);
+    if (!b->written)
+        c->unwritten -= cost(b);
     unref_locked(c, b);
 }
 
@@ -72,14 +75,14 @@ void cache_put(struct cache *c, struct cache_ring *r, struct plog_batch *b)
     ring_push(r, b);
     TAILQ_INSERT_TAIL(&c->all, b, cache_link);
     c->bytes += cost(b);
+    c->unwritten += cost(b);
     lock_give(&c->lk);
 }
 
-struct plog_batch *cache_lend_offset(struct cache *c, struct cache_ring *r, uint64_t offset)
+/* The place in the ring of the first batch that ends behind the offset. */
+static size_t place_of_offset(const struct cache_ring *r, uint64_t offset)
 {
-    struct plog_batch *found = NULL;
-    lock_take(&c->lk);
-    size_t low = 0, high = r->n; /* the first batch that ends behind offset */
+    size_t low = 0, high = r->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (batch_end(&ring_at(r, middle)->h) <= offset)
@@ -87,8 +90,16 @@ struct plog_batch *cache_lend_offset(struct cache *c, struct cache_ring *r, uint
         else
             high = middle;
     }
-    if (low < r->n && ring_at(r, low)->h.base_offset <= offset) {
-        found = ring_at(r, low);
+    return low;
+}
+
+struct plog_batch *cache_lend_offset(struct cache *c, struct cache_ring *r, uint64_t offset)
+{
+    struct plog_batch *found = NULL;
+    lock_take(&c->lk);
+    size_t place = place_of_offset(r, offset);
+    if (place < r->n && ring_at(r, place)->h.base_offset <= offset) {
+        found = ring_at(r, place);
         found->refs++;
     }
     lock_give(&c->lk);
@@ -122,11 +133,38 @@ void cache_give_back(struct cache *c, struct plog_batch *b)
     lock_give(&c->lk);
 }
 
+size_t cache_lend_run(struct cache *c, struct cache_ring *r, uint64_t offset,
+                      struct plog_batch **out, size_t room)
+{
+    size_t n = 0;
+    lock_take(&c->lk);
+    for (size_t place = place_of_offset(r, offset); place < r->n && n < room; place++) {
+        struct plog_batch *b = ring_at(r, place);
+        if (b->h.base_offset != offset)
+            break;
+        b->refs++;
+        out[n++] = b;
+        offset = batch_end(&b->h);
+    }
+    lock_give(&c->lk);
+    return n;
+}
+
 void cache_written(struct cache *c, struct plog_batch *const *batches, size_t n)
 {
     lock_take(&c->lk);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        CHECK(!batches[i]->written);
         batches[i]->written = true;
+        c->unwritten -= cost(batches[i]);
+        unref_locked(c, batches[i]);
+    }
+    lock_give(&c->lk);
+}
+
+void cache_trim(struct cache *c)
+{
+    lock_take(&c->lk);
     while (c->bytes > c->bytes_max) {
         struct plog_batch *oldest = TAILQ_FIRST(&c->all);
         if (oldest == NULL || !oldest->written)
@@ -136,6 +174,11 @@ void cache_written(struct cache *c, struct plog_batch *const *batches, size_t n)
         pop_locked(c, &oldest->log->ring);
     }
     lock_give(&c->lk);
+}
+
+size_t cache_unwritten(const struct cache *c)
+{
+    return atomic_load_explicit(&c->unwritten, memory_order_relaxed);
 }
 
 void cache_drop_ring(struct cache *c, struct cache_ring *r)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The tail cache: the newest batches of all logs, oldest out first, bounded in bytes. Batches that
- * wait for a round live here and nowhere else, so an unwritten batch is never evicted. */
+ * are not in their segment yet live here and, once durable, in the journal; readers find them here
+ * alone, so an unwritten batch is never evicted. */
 #ifndef PLOG_CACHE_H
 #define PLOG_CACHE_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -16,6 +18,7 @@ struct cache {
     TAILQ_HEAD(, plog_batch) all; /* oldest first */
     size_t bytes;
     size_t bytes_max;
+    _Atomic size_t unwritten; /* bytes of batches that are in no segment yet; changed under lk */
 };
 
 /* One log's batches in the cache, in order: a ring of pointers. */
@@ -34,8 +37,15 @@ void cache_put(struct cache *c, struct cache_ring *r, struct plog_batch *b);
 struct plog_batch *cache_lend_offset(struct cache *c, struct cache_ring *r, uint64_t offset);
 struct plog_batch *cache_lend_number(struct cache *c, struct cache_ring *r, uint64_t number);
 void cache_give_back(struct cache *c, struct plog_batch *b);
-/* The n batches may be evicted from now on, and are while the cache is too full. */
+/* Up to `room` batches that follow one another, the first of which begins at `offset`; how many.
+ * Lent until cache_written or cache_give_back. */
+size_t cache_lend_run(struct cache *c, struct cache_ring *r, uint64_t offset,
+                      struct plog_batch **out, size_t room);
+/* Gives back n batches that are in their segment now, so that they may be evicted. */
 void cache_written(struct cache *c, struct plog_batch *const *batches, size_t n);
+/* Evicts what may be while the cache is too full. */
+void cache_trim(struct cache *c);
+size_t cache_unwritten(const struct cache *c);
 /* Lets go of everything of one log. */
 void cache_drop_ring(struct cache *c, struct cache_ring *r);
 

@@ -8,9 +8,6 @@
 #include "plog/inside.h"
 #include "plog/marks.h"
 
-/* With more logs to sync than this, one sync of the file system is cheaper. */
-enum { SYNC_SINGLY_MAX = 8 };
-
 void keeper_enter(struct plog *p)
 {
     lock_take(&p->commit_lk);
@@ -60,11 +57,13 @@ static void view_take(struct plog *p, struct view *v)
         v->marks.at[i] = (struct mark){
             .id = l->id,
             .incarnation = l->incarnation,
-            .end = l->damage == NULL ? l->durable_tail : l->mark,
+            .end = l->mark,
             .start_offset = l->start_offset,
             .start_number = l->start_number,
             .index_entries = l->mark_index_entries,
         };
+        if (l->damage == NULL)
+            v->marks.at[i].end.offset = plog_durable(l);
         v->dirty_n += is_dirty(l, &v->marks.at[i]);
     }
     lock_give(&p->commit_lk);
@@ -126,7 +125,7 @@ static enum err sync_logs(struct plog *p, const struct view *v)
     const struct disk *d = p->disk;
     if (v->dirty_n == 0)
         return ERR_OK;
-    if (v->dirty_n > SYNC_SINGLY_MAX) {
+    if (v->dirty_n > p->options.sync_singly_max) {
         for (size_t i = 0; i < v->marks.n; i++) {
             lock_take(&v->logs[i]->lk);
             v->logs[i]->dir_dirty = false;
@@ -141,13 +140,30 @@ static enum err sync_logs(struct plog *p, const struct view *v)
     return e;
 }
 
-static enum err save_indexes(const struct view *v)
+/* The view's offsets become places in the segments. The writer's role is held from before the view
+ * was taken, so that no segment goes beyond it and every mark is the state after its round. */
+static enum err write_segments(struct view *v)
 {
     enum err e = ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < v->marks.n; i++) {
+        struct plog_log *l = v->logs[i];
+        struct mark *m = &v->marks.at[i];
+        if (!is_dirty(l, m))
+            continue;
+        e = write_log(l, m->end.offset);
+        m->end = l->written;
+    }
+    return e;
+}
+
+static enum err save_indexes(const struct plog *p, const struct view *v)
+{
+    enum err e = ERR_OK;
+    bool sync = v->dirty_n <= p->options.sync_singly_max; /* else sync_logs syncs everything */
+    for (size_t i = 0; e == ERR_OK && i < v->marks.n; i++) {
         struct mark *m = &v->marks.at[i];
         if (is_dirty(v->logs[i], m))
-            e = index_save(v->logs[i], &m->end, &m->index_entries);
+            e = index_save(v->logs[i], &m->end, sync, &m->index_entries);
     }
     return e;
 }
@@ -167,9 +183,18 @@ static void note_marked(struct plog *p, const struct view *v)
 enum err checkpoint_write(struct plog *p, bool last)
 {
     struct view v;
-    const char *doing = "writing an index";
+    const char *doing = "writing the segments";
+    write_enter(p);
     view_take(p, &v);
-    enum err e = save_indexes(&v);
+    enum err e = write_segments(&v);
+    if (e != ERR_OK)
+        store_fail(p, doing, e);
+    write_leave(p);
+    cache_trim(&p->cache);
+    if (e == ERR_OK) {
+        doing = "writing an index";
+        e = save_indexes(p, &v);
+    }
     if (e == ERR_OK) {
         doing = "syncing the segments";
         e = sync_logs(p, &v);
@@ -188,7 +213,7 @@ enum err checkpoint_write(struct plog *p, bool last)
             store_fail(p, doing, e);
     }
     /* Without room for marks or an index nothing is lost: the journal just grows. */
-    if (e == ERR_NO_SPACE)
+    if (e == ERR_NO_SPACE && !plog_failed(p))
         note(NOTE_WARNING, "plog", "%s: %s; the journal is kept", doing, err_text(e));
     else if (e != ERR_OK)
         store_fail(p, doing, e);
@@ -210,6 +235,9 @@ void plog_checkpoint_if_due(struct plog *p)
         e = journal_prepare(p);
     if (e != ERR_OK && e != ERR_NO_SPACE)
         store_fail(p, "making a journal file", e);
+    e = e == ERR_OK ? journal_give_back(p) : ERR_OK;
+    if (e != ERR_OK)
+        store_fail(p, "giving a journal file back", e);
     keeper_leave(p);
 }
 

@@ -32,6 +32,7 @@ struct plog_clean {
     struct batch_reader reader;
     uint64_t next_offset;
     uint64_t seen_end; /* the answers count once all below it is durable */
+    bool drops;        /* some message of the batches read so far goes */
 
     /* Writing. */
     struct clean_out out;
@@ -146,6 +147,26 @@ void plog_clean_free(struct plog_clean *c)
     log_unref(l);
 }
 
+/* Of the messages that are wanted so far, those stay that their owner keeps. */
+static enum err ask_keep(struct plog_clean *c, struct bytes batch, const struct batch_header *h,
+                         bool *wanted)
+{
+    struct cursor records = cursor_of(
+        (struct bytes){(const char *)batch.at + BATCH_HEADER_BYTES, batch.n - BATCH_HEADER_BYTES});
+    for (size_t i = 0; i < h->messages;) {
+        uint8_t type;
+        struct bytes payload;
+        enum err e = batch_record(&records, &type, &payload);
+        if (e != ERR_OK)
+            return e;
+        if (type != RECORD_TYPE_MESSAGE)
+            continue;
+        wanted[i] = wanted[i] && c->wanted.keep(c->wanted.self, h->first_number + i, payload);
+        i++;
+    }
+    return ERR_OK;
+}
+
 static enum err take_batch(struct plog_clean *c, struct bytes batch, const struct batch_header *h)
 {
     if (h->base_offset != c->next_offset)
@@ -157,16 +178,18 @@ static enum err take_batch(struct plog_clean *c, struct bytes batch, const struc
     }
     bool *wanted = mem_new_array(h->messages, sizeof wanted[0]);
     uint64_t end = c->wanted.ask(c->wanted.self, h->first_number, h->messages, wanted);
+    bool exact = c->wanted.keep != NULL;
+    enum err e = exact ? ask_keep(c, batch, h, wanted) : ERR_OK;
     size_t n = 0;
     for (size_t i = 0; i < h->messages; i++)
         n += wanted[i];
     if (end > c->seen_end)
         c->seen_end = end;
-    enum err e = ERR_OK;
-    if (n == 0)
+    c->drops = c->drops || n < h->messages;
+    if (e == ERR_OK && n == 0)
         clean_out_gap(&c->out, h);
-    else
-        e = clean_out_batch(&c->out, batch, h, wanted);
+    else if (e == ERR_OK)
+        e = clean_out_batch(&c->out, batch, h, wanted, exact && n < h->messages);
     mem_free(wanted);
     return e;
 }
@@ -268,7 +291,8 @@ static enum err finish_stage(struct plog_clean *c, enum plog_clean_state *state)
         c->stage = STAGE_SWAP;
         return write_out(c, true);
     }
-    if (c->out.position <= c->bytes_max)
+    bool useless = c->wanted.keep != NULL && c->sources_n == 1 && !c->drops;
+    if (c->out.position <= c->bytes_max && !useless)
         return begin_writing(c);
     c->stage = STAGE_OVER;
     *state = PLOG_CLEAN_USELESS;

@@ -22,9 +22,10 @@ void clean_out_fini(struct clean_out *o);
 /* The records of batch h are no longer wanted, or it is a GAP. */
 void clean_out_gap(struct clean_out *o, const struct batch_header *h);
 /* A batch of whose messages some are wanted: wanted[i] for message h->first_number + i, or NULL:
- * all stays. ERR_CORRUPT: its records do not read. */
+ * all stays. `exact`: it is cut even where that makes it no smaller. ERR_CORRUPT: its records do
+ * not read. */
 enum err clean_out_batch(struct clean_out *o, struct bytes batch, const struct batch_header *h,
-                         const bool *wanted) MUST_USE;
+                         const bool *wanted, bool exact) MUST_USE;
 /* Everything is put out: o->bytes and o->position are final. */
 void clean_out_end(struct clean_out *o);
 

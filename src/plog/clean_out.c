@@ -141,13 +141,13 @@ static enum err cut(struct clean_out *o, struct bytes batch, const struct batch_
 }
 
 enum err clean_out_batch(struct clean_out *o, struct bytes batch, const struct batch_header *h,
-                         const bool *wanted)
+                         const bool *wanted, bool exact)
 {
     size_t bytes = batch.n;
     enum err e = wanted == NULL ? ERR_OK : cut(o, batch, h, wanted, false, &bytes);
     if (e != ERR_OK)
         return e;
-    if (bytes < batch.n)
+    if (bytes < batch.n || exact)
         return cut(o, batch, h, wanted, true, &bytes);
     put_whole(o, batch, h);
     return ERR_OK;

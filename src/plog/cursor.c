@@ -198,12 +198,25 @@ static enum err find_number(struct plog_log *l, struct reading *r, uint64_t numb
     return e == ERR_OK ? read_to(l, r, number, true) : e;
 }
 
+/* The records are those that the header counts: offsets and numbers lead from batch to batch. */
+static enum err check_place(const struct reading *r, bool message)
+{
+    bool last = r->offset + 1 == batch_end(&r->h);
+    uint64_t number = r->number + message;
+    if (r->offset >= batch_end(&r->h) || number > batch_end_number(&r->h) ||
+        last != (r->records.left == 0) || (last && number != batch_end_number(&r->h)))
+        return ERR_CORRUPT;
+    return ERR_OK;
+}
+
 /* The next record of the batch. */
 static enum err take_record(struct plog_log *l, struct reading *r, struct plog_entry *out)
 {
     uint8_t type;
     struct bytes payload;
     enum err e = batch_record(&r->records, &type, &payload);
+    if (e == ERR_OK)
+        e = check_place(r, type == RECORD_TYPE_MESSAGE);
     if (e != ERR_OK) {
         log_note_corrupt(l, r->file_open ? r->file.view.name : 0, r->h.base_offset, e);
         return e;

@@ -14,7 +14,7 @@ enum err file_read(const struct disk *d, const char *path, size_t bytes_max, str
     e = d->size(d->self, file, &size);
     if (e == ERR_OK && size > bytes_max)
         e = ERR_TOO_BIG;
-    if (e == ERR_OK) {
+    if (e == ERR_OK && size > 0) {
         buf_reserve(out, (size_t)size);
         e = d->read(d->self, file, out->at + out->n, (size_t)size, 0, &got);
     }
@@ -32,29 +32,47 @@ char *file_path(const char *dir, const char *name)
     return b.at;
 }
 
-enum err file_replace(const struct disk *d, const char *dir, const char *path,
-                      const struct bytes *pieces, size_t pieces_n)
+static struct buf tmp_path(const char *path)
 {
     struct buf tmp = BUF_EMPTY;
     buf_put_format(&tmp, "%s.tmp", path);
     buf_put_u8(&tmp, 0);
+    return tmp;
+}
+
+enum err file_write_tmp(const struct disk *d, const char *path, const struct bytes *pieces,
+                        size_t pieces_n, bool sync)
+{
+    struct buf tmp = tmp_path(path);
     int file;
     enum err e = d->open(d->self, tmp.at, DISK_CREATE, &file);
+    buf_fini(&tmp);
     if (e != ERR_OK)
-        goto out;
+        return e;
     e = d->truncate(d->self, file, 0);
     if (e == ERR_OK)
         e = d->write(d->self, file, pieces, pieces_n, 0);
-    if (e == ERR_OK)
+    if (e == ERR_OK && sync)
         e = d->sync(d->self, file);
     d->close(d->self, file);
-    if (e == ERR_OK)
-        e = d->rename(d->self, tmp.at, path);
-    if (e == ERR_OK)
-        e = d->sync_dir(d->self, dir);
-out:
+    return e;
+}
+
+enum err file_name_tmp(const struct disk *d, const char *path)
+{
+    struct buf tmp = tmp_path(path);
+    enum err e = d->rename(d->self, tmp.at, path);
     buf_fini(&tmp);
     return e;
+}
+
+enum err file_replace(const struct disk *d, const char *dir, const char *path,
+                      const struct bytes *pieces, size_t pieces_n)
+{
+    enum err e = file_write_tmp(d, path, pieces, pieces_n, true);
+    if (e == ERR_OK)
+        e = file_name_tmp(d, path);
+    return e == ERR_OK ? d->sync_dir(d->self, dir) : e;
 }
 
 enum err file_remove(const struct disk *d, const char *path)

@@ -16,6 +16,11 @@ enum err file_read(const struct disk *d, const char *path, size_t bytes_max,
 /* Writes path.tmp, syncs it, renames it to `path`, and syncs the folder `dir`. */
 enum err file_replace(const struct disk *d, const char *dir, const char *path,
                       const struct bytes *pieces, size_t pieces_n) MUST_USE;
+/* The two halves of that for whoever replaces many files and syncs them together after each half:
+ * `sync` syncs the file's bytes, the folder is the caller's. */
+enum err file_write_tmp(const struct disk *d, const char *path, const struct bytes *pieces,
+                        size_t pieces_n, bool sync) MUST_USE;
+enum err file_name_tmp(const struct disk *d, const char *path) MUST_USE;
 /* As remove, but a file that is not there is as good. */
 enum err file_remove(const struct disk *d, const char *path) MUST_USE;
 enum err file_make_dir(const struct disk *d, const char *path) MUST_USE;

@@ -258,8 +258,15 @@ static enum err write_footer(const struct disk *d, int file, uint64_t name, uint
                : e;
 }
 
+/* What becomes of a saved index: a footer behind its last entry, a sync of its own. */
+struct save_how {
+    bool seal;
+    bool sync;
+};
+
 /* Saves what one segment has pending; `s` is a copy whose pending entries are the caller's. */
-static enum err save_segment(struct plog_log *l, const struct segment *s, uint32_t n, bool seal)
+static enum err save_segment(struct plog_log *l, const struct segment *s, uint32_t n,
+                             struct save_how how)
 {
     const struct disk *d = l->plog->disk;
     char *path = log_path(l, s->name, "index");
@@ -269,9 +276,9 @@ static enum err save_segment(struct plog_log *l, const struct segment *s, uint32
     if (e != ERR_OK)
         return e;
     e = write_entries(l, s, file, s->pending, n);
-    if (e == ERR_OK && seal)
+    if (e == ERR_OK && how.seal)
         e = write_footer(d, file, s->name, s->bytes, s->index_saved + n);
-    if (e == ERR_OK)
+    if (e == ERR_OK && how.sync)
         e = d->sync(d->self, file);
     d->close(d->self, file);
     return e;
@@ -299,7 +306,7 @@ static void forget_saved(struct plog_log *l, uint64_t name, uint32_t n, bool sea
     lock_give(&l->lk);
 }
 
-enum err index_save(struct plog_log *l, const struct tail *to, uint32_t *entries)
+enum err index_save(struct plog_log *l, const struct tail *to, bool sync, uint32_t *entries)
 {
     enum err e = ERR_OK;
     uint64_t from = 0;
@@ -331,7 +338,7 @@ enum err index_save(struct plog_log *l, const struct tail *to, uint32_t *entries
         if (!more)
             break;
         if ((n > 0 || seal) && !s.index_bad)
-            e = save_segment(l, &s, n, seal);
+            e = save_segment(l, &s, n, (struct save_how){seal, sync});
         mem_free(s.pending);
         if (e == ERR_OK)
             forget_saved(l, s.name, n, seal);
@@ -393,7 +400,7 @@ static enum err collect(struct plog_log *l, struct segment *s)
 
 enum err index_write(struct plog_log *l, const struct segment *s)
 {
-    return save_segment(l, s, s->pending_n, true);
+    return save_segment(l, s, s->pending_n, (struct save_how){.seal = true, .sync = true});
 }
 
 void index_rebuild(struct plog_log *l, uint64_t name)
@@ -409,7 +416,7 @@ void index_rebuild(struct plog_log *l, uint64_t name)
         return;
     enum err e = collect(l, &s);
     if (e == ERR_OK)
-        e = save_segment(l, &s, s.pending_n, true);
+        e = save_segment(l, &s, s.pending_n, (struct save_how){.seal = true, .sync = true});
     lock_take(&l->lk);
     place = segment_list_find(&l->segments, name);
     if (e == ERR_OK && place != SIZE_MAX && l->segments.at[place].name == name) {

@@ -18,9 +18,10 @@ void index_add_pending(struct segment *s, const struct batch_header *h, uint64_t
 uint64_t index_find(struct plog_log *l, uint64_t name, uint64_t key, bool by_number);
 
 /* [keeper] Writes the pending entries that lie below the log's place `to` into the index files, and
- * the last unit of sealed segments. `*synced_by_all`: false when the caller must sync itself.
- * The number of entries in the last segment's file goes to `entries`. */
-enum err index_save(struct plog_log *l, const struct tail *to, uint32_t *entries) MUST_USE;
+ * the last unit of sealed segments. Unless `sync`, the caller syncs the file system before it
+ * relies on them. The number of entries in the last segment's file goes to `entries`. */
+enum err index_save(struct plog_log *l, const struct tail *to, bool sync,
+                    uint32_t *entries) MUST_USE;
 
 /* [recovery] Cuts the index of the last segment to this number of entries; one that is shorter is
  * not used. */

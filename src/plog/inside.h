@@ -3,7 +3,9 @@
  *
  * Roles are exclusive without being locks, because they last over I/O. The *runner* runs rounds
  * (`running`); the *keeper* changes what exists apart from that: checkpoint, release, and the end
- * of a removal (`keeping`). The keeper may wait for the runner, never the other way round. */
+ * of a removal (`keeping`). The keeper may wait for the runner, never the other way round. The
+ * *writer* moves durable batches into segments (`writing`): the keeper as long as it has time for
+ * that, else the runner, which takes this role only when it is free. */
 #ifndef PLOG_INSIDE_H
 #define PLOG_INSIDE_H
 
@@ -49,12 +51,15 @@ struct plog_log {
     bool queued; /* in plog's list of logs with work */
     STAILQ_HEAD(, plog_batch) pending;
     STAILQ_ENTRY(plog_log) work_link;
-    struct tail durable_tail; /* as of the last finished round */
-    struct tail mark;         /* as of the last written marks */
+    bool late; /* in plog's list of logs with durable batches that are in no segment yet */
+    TAILQ_ENTRY(plog_log) late_link;
+    struct tail mark; /* as of the last written marks */
     uint32_t mark_index_entries;
     bool marked; /* the last written marks name this log */
 
-    /* The runner's. */
+    _Atomic size_t late_bytes; /* of durable batches that are in no segment yet */
+
+    /* The writer's. */
     struct tail written;
     uint64_t indexed_position; /* of the newest index entry in the last segment */
     int write_file;            /* of the last segment, or -1 */
@@ -82,7 +87,9 @@ struct plog_log {
 struct dir_work {
     bool create;
     struct plog_log *log;
-    bool done; /* guarded by the commit lock */
+    /* Guarded by the commit lock. */
+    bool done;
+    bool durable; /* its round was */
     STAILQ_ENTRY(dir_work) link;
 };
 
@@ -95,18 +102,23 @@ struct plog {
     struct cache cache;
     atomic_bool failed;
     _Atomic int64_t sync_average_us;
-    _Atomic size_t unwritten_bytes;
+    _Atomic size_t unwritten_bytes; /* of batches that wait for a round */
+    _Atomic size_t late_bytes;      /* of durable batches that are in no segment yet */
     atomic_bool checkpoint_asked;
+    atomic_bool write_asked; /* on_full was called, and nothing has been written since */
 
     struct lock commit_lk;            /* leaf, LOCK_RANK_COMMIT; guards what follows */
     struct lock_signal commit_signal; /* a dir_work is done, or a role is free */
     bool running;
     bool keeping;
+    bool writing;
     bool run_all;  /* the runner shall also take what nobody waits for */
     size_t waited; /* unwritten batches that somebody waits for */
     size_t unwritten;
     STAILQ_HEAD(, plog_log) work; /* logs with pending batches */
     STAILQ_HEAD(dir_work_list, dir_work) dir_work;
+    TAILQ_HEAD(, plog_log) late; /* logs with durable batches that are in no segment yet */
+    size_t late_n;
     struct plog_log **logs; /* by id */
     size_t logs_n;
     size_t logs_room;
@@ -116,7 +128,7 @@ struct plog {
     struct plog_stamp stamp; /* of the last finished round */
     struct journal journal;
 
-    /* The runner's. */
+    /* The writer's. */
     TAILQ_HEAD(, plog_log) open_logs; /* with a write_file, least recently used first */
     unsigned open_logs_n;
 };
@@ -152,6 +164,22 @@ void store_fail(struct plog *p, const char *what, enum err e);
 /* Waits for and takes the keeper's role; gives it back. */
 void keeper_enter(struct plog *p);
 void keeper_leave(struct plog *p);
+
+/* ---- write.c ---- */
+
+/* Puts l among the late logs or takes it out. */
+void write_late_locked(struct plog_log *l, bool late);
+/* [keeper] Waits for and takes the writer's role; gives it back. */
+void write_enter(struct plog *p);
+void write_leave(struct plog *p);
+/* [writer] Brings the log's durable batches below the offset `to` into its segments; `to` is the
+ * end of a batch. */
+enum err write_log(struct plog_log *l, uint64_t to) MUST_USE;
+/* [writer] That for all logs that are late now; those that become so meanwhile are for the next
+ * time. */
+enum err write_late(struct plog *p) MUST_USE;
+/* [runner] Keeps the cache within its bounds after a round. */
+void write_if_full(struct plog *p);
 
 /* Queues the work, has it done by a round, waits for that. ERR_FAILED. */
 enum err round_do(struct plog *p, struct dir_work *w) MUST_USE;

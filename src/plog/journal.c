@@ -9,7 +9,13 @@
 #include "plog/format.h"
 #include "plog/inside.h"
 
-enum { LARGE_FILES_MIN = 4, ZEROS_BYTES = 1 << 20 };
+enum {
+    LARGE_FILES_MIN = 4,
+    ZEROS_BYTES = 1 << 20,
+    SPARE_LOOKS = 60, /* one a second */
+    SPARE_LOOKS_MORE = 10,
+    SPARE_SHARE = 4, /* of the journal; above it, files are soon needed again */
+};
 _Static_assert(32 + STAMP_BYTES + 24 == ROUND_HEADER_BYTES, "FORMAT.md, Journal");
 _Static_assert(44 + 20 == JOURNAL_HEADER_BYTES, "FORMAT.md, Journal");
 
@@ -286,6 +292,56 @@ enum err journal_prepare(struct plog *p)
     if (large >= LARGE_FILES_MIN || free_bytes >= p->options.journal_bytes)
         return ERR_OK;
     return make_and_add(p, p->options.journal_bytes, JOURNAL_FREE, NULL);
+}
+
+/* Out of the list, so that no round takes it; NULL: there is none, or not for long enough. The
+ * smallest one, because what is left then holds the largest rounds. */
+static struct journal_file *take_spare(struct plog *p)
+{
+    struct journal *j = &p->journal;
+    struct journal_file *spare = NULL;
+    uint64_t used = 0, all = 0, kept = (uint64_t)LARGE_FILES_MIN * p->options.journal_bytes;
+    size_t place = 0;
+    lock_take(&p->commit_lk);
+    for (size_t i = 0; i < j->n; i++) {
+        struct journal_file *f = j->files[i];
+        all += f->bytes;
+        if (f->state != JOURNAL_FREE) {
+            used += f->state == JOURNAL_FULL ? f->bytes : f->position;
+        } else if (spare == NULL || f->bytes < spare->bytes) {
+            spare = f;
+            place = i;
+        }
+    }
+    if (spare == NULL || all - spare->bytes < kept || SPARE_SHARE * used > all - spare->bytes) {
+        j->spare_looks = 0;
+        spare = NULL;
+    } else if (++j->spare_looks < SPARE_LOOKS) {
+        spare = NULL;
+    } else {
+        j->spare_looks -= SPARE_LOOKS_MORE;
+        j->files[place] = j->files[--j->n];
+    }
+    lock_give(&p->commit_lk);
+    return spare;
+}
+
+/* The file's lap was raised and synced when it became free, so a crash may bring it back: it holds
+ * nothing. */
+enum err journal_give_back(struct plog *p)
+{
+    const struct disk *d = p->disk;
+    struct journal_file *f = take_spare(p);
+    if (f == NULL)
+        return ERR_OK;
+    char *path = journal_path(f->number);
+    d->close(d->self, f->file);
+    enum err e = d->remove(d->self, path);
+    if (e == ERR_OK)
+        e = d->sync_dir(d->self, "journal");
+    mem_free(path);
+    mem_free(f);
+    return e;
 }
 
 void journal_close(struct plog *p)

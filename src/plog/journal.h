@@ -50,6 +50,7 @@ struct journal {
     size_t room;
     struct journal_file *current; /* the runner's; NULL before the first round */
     uint64_t next_number;
+    unsigned spare_looks; /* the keeper's: how often in a row a file was found to be spare */
 };
 
 /* Makes the first file of a new store. */
@@ -67,6 +68,9 @@ enum err journal_recycle(struct plog *p, uint64_t round, bool current) MUST_USE;
 /* [keeper] Makes a large file unless there are four, or as much is free. For a journal that was
  * half full: a store that hardly writes never needs more than its first small file. */
 enum err journal_prepare(struct plog *p) MUST_USE;
+/* [keeper] Removes a free file that was made in a hurry, beyond what four large ones hold, once
+ * little of the journal has been in use for a minute of looks; then one in ten looks. */
+enum err journal_give_back(struct plog *p) MUST_USE;
 void journal_close(struct plog *p);
 
 /* ---- reading, at recovery ---- */

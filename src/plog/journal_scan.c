@@ -110,6 +110,22 @@ static void rounds_put(struct journal_rounds *r, struct journal_round round)
     r->at[r->n++] = round;
 }
 
+/* Says so when a round of this lap was begun at `stop` and is not whole. */
+static enum err tell_torn(struct plog *p, const struct journal_file *f, uint64_t stop)
+{
+    char at[ROUND_HEADER_BYTES];
+    size_t got;
+    enum err e = p->disk->read(p->disk->self, f->file, at, sizeof at, stop, &got);
+    if (e == ERR_OK && got == sizeof at && format_letters_fit(at, 'R') &&
+        le_load_u64(at + 16) == f->lap)
+        note(
+            NOTE_INFO, "plog",
+            "journal/%08llu.wal: the last round, %u bytes from byte %llu on, was not written whole "
+            "and is dropped, as after a crash: none of it had been answered",
+            (unsigned long long)f->number, (unsigned)le_load_u32(at + 8), (unsigned long long)stop);
+    return e;
+}
+
 static enum err scan_file(struct plog *p, struct journal_file *f, uint64_t above,
                           struct journal_rounds *out)
 {
@@ -134,6 +150,8 @@ static enum err scan_file(struct plog *p, struct journal_file *f, uint64_t above
     f->position = stop;
     if (e == ERR_NOT_FOUND)
         e = search_later(p, f, stop, &b);
+    if (e == ERR_OK && f->in_use)
+        e = tell_torn(p, f, stop);
     if (e == ERR_NEWER_FORMAT)
         note(NOTE_ERROR, "plog", "journal/%08llu.wal holds rounds of a newer version",
              (unsigned long long)f->number);

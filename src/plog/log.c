@@ -98,6 +98,8 @@ void log_take_out_locked(struct plog *p, struct plog_log *l)
     size_t place = place_of(p, &l->id);
     CHECK(place < p->logs_n && p->logs[place] == l);
     p->logs_n--;
+    write_late_locked(l, false);
+    atomic_fetch_sub(&p->late_bytes, atomic_exchange(&l->late_bytes, 0));
     memmove(p->logs + place, p->logs + place + 1, (p->logs_n - place) * sizeof p->logs[0]);
 }
 

@@ -26,6 +26,8 @@ static size_t list_segments(struct plog_log *l, uint64_t from_offset, struct plo
             .cleanable = sealed && end <= below,
         };
     }
+    if (n > 0 && i == l->segments.n)
+        out[n - 1].bytes += atomic_load_explicit(&l->late_bytes, memory_order_relaxed);
     if (i < l->segments.n)
         *behind = l->segments.at[i].name;
     lock_give(&l->lk);
@@ -45,10 +47,36 @@ static enum err number_segment(struct plog_log *l, struct plog_segment *s, uint6
     return ERR_OK;
 }
 
+/* A log whose batches are all in the journal and the cache yet is shown with the segment that it
+ * will have. */
+static bool unwritten_segment(struct plog_log *l, uint64_t from_offset, struct plog_segment *out)
+{
+    lock_take(&l->lk);
+    uint64_t offset = l->start_offset, number = l->start_number;
+    bool none = l->segments.n == 0;
+    lock_give(&l->lk);
+    uint64_t end = plog_durable(l), end_number = plog_durable_number(l);
+    if (!none || end == offset || from_offset > offset)
+        return false;
+    *out = (struct plog_segment){
+        .base_offset = offset,
+        .end_offset = end,
+        .first_number = number,
+        .end_number = end_number,
+        .stored = end_number - number,
+        .bytes = atomic_load_explicit(&l->late_bytes, memory_order_relaxed),
+    };
+    return true;
+}
+
 static enum err look(struct plog_log *l, uint64_t from_offset, struct plog_segment *out,
                      size_t room, size_t *n)
 {
     uint64_t behind, end;
+    if (room > 0 && unwritten_segment(l, from_offset, out)) {
+        *n = 1;
+        return ERR_OK;
+    }
     size_t found = list_segments(l, from_offset, out, room, &behind), gone = 0;
     plog_durable(l); /* a number is read after it */
     end = plog_durable_number(l);

@@ -60,6 +60,16 @@ static void take_mark(struct cursor *c, struct mark *k)
     k->start_number = cursor_u64(c);
 }
 
+/* What every mark that was written says; offsets and numbers as in batch_check. Position 0 says
+ * that there is no segment yet, and whatever lies there is removed. */
+static bool is_sound(const struct mark *k)
+{
+    return (k->end.position == 0) == (k->end.offset == 0) && k->end.offset <= UINT64_MAX / 2 &&
+           k->end.number <= UINT64_MAX / 2 && k->start_offset <= k->end.offset &&
+           k->start_number <= k->end.number && k->end.segment <= k->end.offset &&
+           k->end.number <= k->end.offset;
+}
+
 enum err marks_decode(struct bytes whole, struct marks *out)
 {
     struct marks m = {0};
@@ -77,9 +87,17 @@ enum err marks_decode(struct bytes whole, struct marks *out)
     m.stamp = format_stamp_take(&c);
     cursor_u64(&c);
     m.at = mem_new_array(m.n + 1, sizeof m.at[0]);
-    for (size_t i = 0; i < m.n; i++)
+    bool sound = true;
+    for (size_t i = 0; i < m.n; i++) {
         take_mark(&c, &m.at[i]);
+        sound = sound && is_sound(&m.at[i]) &&
+                (i == 0 || log_id_compare(&m.at[i - 1].id, &m.at[i].id) < 0);
+    }
     CHECK(!c.bad);
+    if (!sound) {
+        marks_fini(&m);
+        return ERR_CORRUPT;
+    }
     *out = m;
     return ERR_OK;
 }

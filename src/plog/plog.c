@@ -18,15 +18,18 @@ enum {
 
 void plog_options_default(struct plog_options *o)
 {
-    long files = sysconf(_SC_OPEN_MAX) / 4;
+    /* Each log is opened once for many rounds, so more would save little; most descriptors are for
+     * connections and readers. */
+    long files = sysconf(_SC_OPEN_MAX) / 16;
     *o = (struct plog_options){
         .segment_bytes = 64 << 20,
         .cache_bytes = 32 << 20,
         .journal_first_bytes = 1 << 20,
         .journal_bytes = 64 << 20,
-        .write_files_max = files < 16     ? 16
-                           : files > 4096 ? 4096
-                                          : (uint32_t)files,
+        .sync_singly_max = 8,
+        .write_files_max = files < 16    ? 16
+                           : files > 256 ? 256
+                                         : (uint32_t)files,
     };
 }
 
@@ -63,6 +66,7 @@ static struct plog *plog_new(const struct plog_options *o)
     STAILQ_INIT(&p->work);
     STAILQ_INIT(&p->dir_work);
     TAILQ_INIT(&p->open_logs);
+    TAILQ_INIT(&p->late);
     return p;
 }
 
@@ -105,7 +109,8 @@ enum err plog_open(const struct plog_options *o, struct plog **out)
 
 void plog_close(struct plog *p)
 {
-    p->options.on_durable = NULL; /* the owners may be gone */
+    p->options.on_durable = NULL;
+    p->options.on_full = NULL; /* the owners may be gone */
     if (!plog_failed(p)) {
         plog_commit(p, true);
         keeper_enter(p);
@@ -280,5 +285,9 @@ struct plog_size plog_log_size(const struct plog_log *l)
     for (size_t i = 0; i < l->segments.n; i++)
         size.bytes += l->segments.at[i].bytes;
     lock_give(lk);
+    uint64_t late = atomic_load_explicit(&l->late_bytes, memory_order_relaxed);
+    size.bytes += late;
+    if (size.segments == 0 && late > 0)
+        size.segments = 1;
     return size;
 }

@@ -5,8 +5,9 @@
  * Words: a batch is the unit of append, CRC and replication, and holds records; every record takes
  * an offset, and records of type 1 (messages) a number as well, both dense. A log's `end` is the
  * next offset, its `durable end` the offset below which everything is synced in the journal. A
- * round writes what all logs have appended into their segments (page cache) and, in one sequential
- * write synced once, into the commit journal; then it moves every log's durable end.
+ * round writes what all logs have appended in one sequential write, synced once, into the commit
+ * journal; then it moves every log's durable end. Into the segments it gets later, many rounds in
+ * one write (plog_write_if_due, a checkpoint); until then it is in the tail cache.
  *
  * Locks: each log belongs to somebody with a lock of their own (queue's partition lock). Functions
  * marked [owner] are called under it. Reading needs no lock: committed bytes do not change. Inside,
@@ -51,14 +52,22 @@ struct plog_options {
     uint32_t cache_bytes;         /* of the tail cache; 32 MiB by default */
     uint32_t journal_first_bytes; /* 1 MiB by default, so that a first start is instant */
     uint32_t journal_bytes;       /* each later journal file, zeroed in the background; 64 MiB */
-    /* Segments open for writing at a time; by default a quarter of the process' limit of files. */
+    /* Segments open for writing at a time, the least recently used is closed; by default a
+     * sixteenth of the process' limit of files, at most 256. */
     uint32_t write_files_max;
+    /* Up to so many logs or snapshots are synced one by one, more with one sync of the file system,
+     * which is then cheaper; 8 by default. */
+    uint32_t sync_singly_max;
     void *self;
     /* The time for the next round; called by the round's runner, no lock held. */
     struct plog_stamp (*stamp)(void *self);
     /* log's durable end has moved, or the data directory has failed (plog_failed). Called by the
      * round's runner with no lock held, once a log and round. `owner` is from plog_log_own. */
     void (*on_durable)(void *self, void *owner);
+    /* May be NULL: plog_write_if_due has something to do. Called by the round's runner with no lock
+     * held, once until that has been called; the runner writes by itself when it is not, and the
+     * cache is full. */
+    void (*on_full)(void *self);
 };
 
 void plog_options_default(struct plog_options *o);
@@ -136,8 +145,14 @@ bool plog_work_waits(struct plog *p);     /* unwritten batches that somebody wai
 bool plog_work_unwritten(struct plog *p); /* any unwritten batch */
 int64_t plog_sync_average_us(const struct plog *p);
 /* Background: syncs segments, writes marks, recycles the journal when it is half full, zeroes the
- * next journal files. Called by the housekeeper every second or so, no lock held. */
+ * next journal files, removes those that a burst has left. Called by the housekeeper every second
+ * or so, no lock held. */
 void plog_checkpoint_if_due(struct plog *p);
+/* Background: writes what is durable into the segments when half the cache is full of it. Called by
+ * the housekeeper every second or so and after on_full, no lock held. */
+void plog_write_if_due(struct plog *p);
+/* What is in no segment yet, and will take as much of the disk again; about. */
+size_t plog_unwritten_bytes(const struct plog *p);
 /* The next one is due, however full the journal is. */
 void plog_checkpoint_ask(struct plog *p);
 
@@ -180,6 +195,14 @@ void plog_cursor_close(struct plog_cursor *c);
  * durable; the two newest are kept. An offset between the two that are there takes the place of the
  * older; ERR_INVALID: below both. */
 enum err plog_snapshot_write(struct plog_log *l, uint64_t offset, struct bytes state) MUST_USE;
+/* Many at once: what plog_snapshot_write does for each, with two syncs for all of them. They count
+ * once plog_snapshots_end has answered ERR_OK; it frees `s` whatever it answers. By one thread, and
+ * no log of the list may be removed before. */
+struct plog_snapshots;
+struct plog_snapshots *plog_snapshots_begin(struct plog *p);
+enum err plog_snapshots_put(struct plog_snapshots *s, struct plog_log *l, uint64_t offset,
+                            struct bytes state) MUST_USE;
+enum err plog_snapshots_end(struct plog_snapshots *s) MUST_USE;
 /* The newest good snapshot at or below the durable end: state appended to `out`. ERR_NOT_FOUND:
  * none. ERR_CORRUPT: one lies above the durable end, or none is good. */
 enum err plog_snapshot_read(struct plog_log *l, struct buf *out, uint64_t *offset) MUST_USE;
@@ -195,7 +218,7 @@ enum err plog_release(struct plog_log *l, uint64_t number, uint64_t offset) MUST
 
 struct plog_size {
     uint64_t segments;
-    uint64_t bytes; /* of segments on disk */
+    uint64_t bytes; /* of segments, and of what is durable and will be written to them */
 };
 struct plog_size plog_log_size(const struct plog_log *l);
 
@@ -222,15 +245,22 @@ struct plog_wanted {
      * the log's end at that moment: the answer counts once all below it is durable, because a
      * crash would undo what finished the others. No lock is held. */
     uint64_t (*ask)(void *self, uint64_t first, size_t n, bool *wanted);
+    /* NULL: what `ask` wants stays, and of the rest what it costs nothing to keep. Else `keep` is
+     * told the payload of each message that `ask` wants, and answers whether it stays; within one
+     * job always the same. Then all others go, also where the segment gets larger by their GAPs: by
+     * 128 bytes a message at most. No lock is held. */
+    bool (*keep)(void *self, uint64_t number, struct bytes payload);
 };
 
 enum { PLOG_CLEAN_SEGMENTS_MAX = 32 };
 
 enum plog_clean_state {
-    PLOG_CLEAN_MORE,    /* call again */
-    PLOG_CLEAN_WAITS,   /* call again when more is durable */
-    PLOG_CLEAN_DONE,    /* the new segment is in place */
-    PLOG_CLEAN_USELESS, /* what must stay is more than `bytes_max`: nothing was written */
+    PLOG_CLEAN_MORE,  /* call again */
+    PLOG_CLEAN_WAITS, /* call again when more is durable */
+    PLOG_CLEAN_DONE,  /* the new segment is in place */
+    /* What must stay is more than `bytes_max`, or with `keep` it is all of one segment: nothing was
+       written. */
+    PLOG_CLEAN_USELESS,
 };
 
 struct plog_clean;

@@ -168,12 +168,11 @@ static enum err make_folders(struct recovery *r)
     return e;
 }
 
-/* From now on the logs end where they were found to end. */
+/* The logs end at their marks; what the journal holds comes behind that. */
 static void set_ends(struct plog *p)
 {
     for (size_t i = 0; i < p->logs_n; i++) {
         struct plog_log *l = p->logs[i];
-        l->durable_tail = l->written;
         l->end = l->written.offset;
         l->end_number = l->written.number;
         atomic_store(&l->durable_number, l->end_number);
@@ -192,11 +191,12 @@ static enum err bring_together(struct recovery *r)
         e = walk(r, apply_dir_entry);
     if (e == ERR_OK)
         e = make_folders(r);
-    if (e == ERR_OK)
+    if (e == ERR_OK) {
+        set_ends(p);
         e = walk(r, apply_append);
+    }
     if (e != ERR_OK)
         return e;
-    set_ends(p);
     /* Always: marks that were read may be in the page cache only, when their sync has failed, and
      * every journal file in use must begin a new lap, so that what a crash left half written behind
      * the last round is not found once new rounds follow. */

@@ -73,7 +73,9 @@ static enum err list_segments(struct plog_log *l, const struct names *names)
     return e;
 }
 
-/* Snapshots are listed; files without a segment and unfinished ones go. */
+/* Snapshots are listed; files without a segment and unfinished ones go. What a damaged log could
+ * not take was answered to clients: without it the log must not open, however sound its segments
+ * are by now. */
 static enum err list_others(struct plog_log *l, const struct names *names)
 {
     enum err e = ERR_OK;
@@ -92,6 +94,9 @@ static enum err list_others(struct plog_log *l, const struct names *names)
                 e = remove_file(l, text);
         } else if (n > 4 && strcmp(text + n - 4, ".tmp") == 0) {
             e = remove_file(l, text);
+        } else if (strcmp(text, "salvage") == 0) {
+            damaged(l, l->mark.segment, l->mark.position,
+                    "what followed lies in the file salvage beside it");
         }
     }
     return e;
@@ -221,19 +226,44 @@ static enum err salvage(struct plog_log *l, struct bytes batch)
     return e;
 }
 
+/* As a round that has just been made durable. */
+static enum err take_batch(struct plog_log *l, struct bytes batch, const struct batch_header *h)
+{
+    struct plog *p = l->plog;
+    struct plog_batch *b = plog_batch_new(batch.n);
+    buf_clear(&b->bytes);
+    buf_put_bytes(&b->bytes, batch);
+    b->h = *h;
+    b->log = l;
+    cache_put(&p->cache, &l->ring, b);
+    l->end = batch_end(h);
+    l->end_number = batch_end_number(h);
+    atomic_store(&l->durable_number, l->end_number);
+    atomic_store(&l->durable, l->end);
+    atomic_fetch_add(&l->late_bytes, batch.n);
+    atomic_fetch_add(&p->late_bytes, batch.n);
+    lock_take(&p->commit_lk);
+    write_late_locked(l, true);
+    lock_give(&p->commit_lk);
+    return cache_unwritten(&p->cache) > p->options.cache_bytes ? write_late(p) : ERR_OK;
+}
+
 enum err recover_log_append(struct plog_log *l, struct bytes batch)
 {
     struct batch_header h;
     enum err e = batch_check(batch, &h);
     if (e == ERR_NEWER_FORMAT)
         return e;
-    if (e == ERR_OK && batch_end(&h) <= l->written.offset)
+    if (e == ERR_OK && batch_end(&h) <= l->end)
         return ERR_OK;
-    if (e != ERR_OK || h.base_offset != l->written.offset || h.first_number != l->written.number)
-        damaged(l, l->written.segment, l->written.position,
-                "the journal does not go on where the mark ends");
-    if (l->damage != NULL)
-        return salvage(l, batch);
-    struct batch_view view = {batch, &h};
-    return segment_append(l, &view, 1);
+    if (e == ERR_OK && l->damage == NULL && h.base_offset == l->end &&
+        h.first_number == l->end_number)
+        return take_batch(l, batch, &h);
+    /* The batches before are written first, so that the place is that of the bad one. */
+    e = l->damage == NULL ? write_log(l, l->end) : ERR_OK;
+    if (e != ERR_OK)
+        return e;
+    damaged(l, l->written.segment, l->written.position,
+            "the journal does not go on where the mark ends");
+    return salvage(l, batch);
 }

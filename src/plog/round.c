@@ -38,6 +38,10 @@ enum err plog_may_append(const struct plog *p, size_t bytes)
     if (atomic_load(&p->failed))
         return ERR_FAILED;
     size_t waiting = atomic_load_explicit(&p->unwritten_bytes, memory_order_relaxed);
+    /* The disk does not keep up with the segments. */
+    size_t late = atomic_load_explicit(&p->late_bytes, memory_order_relaxed);
+    if (late > 2 * (size_t)p->options.cache_bytes + PLOG_WAITING_BYTES_MAX)
+        return ERR_BUSY;
     return waiting > 0 && waiting + bytes > PLOG_WAITING_BYTES_MAX ? ERR_BUSY : ERR_OK;
 }
 
@@ -154,26 +158,6 @@ static void round_take_locked(struct plog *p, struct round *r)
     p->run_all = p->run_all && p->unwritten > 0;
 }
 
-/* The segments first: their pages wait in the kernel while the journal is synced. */
-static enum err write_segments(struct round *r)
-{
-    enum err e = ERR_OK;
-    struct batch_view views[64];
-    for (size_t i = 0; e == ERR_OK && i < r->parts_n; i++) {
-        const struct round_part *part = &r->parts[i];
-        for (size_t done = 0; e == ERR_OK && done < part->n;) {
-            size_t n = 0;
-            for (; n < 64 && done + n < part->n; n++) {
-                const struct plog_batch *b = r->batches[part->first + done + n];
-                views[n] = (struct batch_view){buf_bytes(&b->bytes), &b->h};
-            }
-            e = segment_append(part->log, views, n);
-            done += n;
-        }
-    }
-    return e;
-}
-
 static void put_entry(struct buf *b, enum entry_kind kind, const struct plog_log *l,
                       struct bytes batch)
 {
@@ -235,10 +219,19 @@ static void finish(struct plog *p, struct round *r, const struct plog_stamp *sta
     p->round++;
     p->stamp = *stamp;
     for (size_t i = 0; i < r->parts_n; i++) {
-        struct plog_log *l = r->parts[i].log;
-        l->durable_tail = l->written;
-        atomic_store_explicit(&l->durable_number, l->written.number, memory_order_release);
-        atomic_store_explicit(&l->durable, l->written.offset, memory_order_release);
+        const struct round_part *part = &r->parts[i];
+        struct plog_log *l = part->log;
+        if (part->n == 0)
+            continue;
+        size_t bytes = 0;
+        for (size_t k = 0; k < part->n; k++)
+            bytes += r->batches[part->first + k]->bytes.n;
+        const struct batch_header *last = &r->batches[part->first + part->n - 1]->h;
+        atomic_fetch_add_explicit(&l->late_bytes, bytes, memory_order_relaxed);
+        atomic_fetch_add_explicit(&p->late_bytes, bytes, memory_order_relaxed);
+        atomic_store_explicit(&l->durable_number, batch_end_number(last), memory_order_release);
+        atomic_store_explicit(&l->durable, batch_end(last), memory_order_release);
+        write_late_locked(l, true);
     }
     STAILQ_FOREACH(w, &r->dir_work, link)
     {
@@ -246,9 +239,9 @@ static void finish(struct plog *p, struct round *r, const struct plog_stamp *sta
             log_add_locked(p, w->log);
         else
             log_take_out_locked(p, w->log);
+        w->durable = true;
     }
     lock_give(&p->commit_lk);
-    cache_written(&p->cache, r->batches, r->batches_n);
     atomic_fetch_sub_explicit(&p->unwritten_bytes, r->bytes, memory_order_relaxed);
 }
 
@@ -282,18 +275,15 @@ static void round_run(struct plog *p, struct round *r)
             if (!w->create)
                 segment_close_file(w->log);
         }
-        enum err e = write_segments(r);
+        enum err e = write_journal(p, r, &stamp);
         if (e != ERR_OK)
-            store_fail(p, "writing a segment", e);
-        if (e == ERR_OK) {
-            e = write_journal(p, r, &stamp);
-            if (e != ERR_OK)
-                store_fail(p, "writing the journal", e);
-        }
+            store_fail(p, "writing the journal", e);
         if (e == ERR_OK)
             finish(p, r, &stamp);
     }
     tell(p, r);
+    write_if_full(p);
+    cache_trim(&p->cache);
     mem_free(r->parts);
     mem_free(r->batches);
 }
@@ -326,7 +316,7 @@ void plog_commit(struct plog *p, bool all)
 enum err round_do(struct plog *p, struct dir_work *w)
 {
     lock_take(&p->commit_lk);
-    w->done = false;
+    w->done = w->durable = false;
     STAILQ_INSERT_TAIL(&p->dir_work, w, link);
     if (!w->create) {
         /* What nobody has committed of a log that goes away needs no round. */
@@ -342,7 +332,8 @@ enum err round_do(struct plog *p, struct dir_work *w)
     lock_take(&p->commit_lk);
     while (!w->done)
         lock_signal_wait(&p->commit_signal, &p->commit_lk, -1);
-    bool failed = atomic_load(&p->failed);
+    /* What the disk does after that round does not undo it. */
+    bool durable = w->durable;
     lock_give(&p->commit_lk);
-    return failed ? ERR_FAILED : ERR_OK;
+    return durable ? ERR_OK : ERR_FAILED;
 }

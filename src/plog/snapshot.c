@@ -41,37 +41,130 @@ static bool remember(struct plog_log *l, uint64_t offset, uint64_t *dropped)
     return drop;
 }
 
-enum err plog_snapshot_write(struct plog_log *l, uint64_t offset, struct bytes state)
+static enum err check_offset(const struct plog_log *l, uint64_t offset)
 {
-    const struct disk *d = l->plog->disk;
-    lock_check_none_held();
     if (plog_failed(l->plog))
         return ERR_FAILED;
     if (l->damage != NULL)
         return ERR_CORRUPT;
-    if (offset > plog_durable(l) || offset < plog_snapshot_older(l))
-        return ERR_INVALID;
+    return offset > plog_durable(l) || offset < plog_snapshot_older(l) ? ERR_INVALID : ERR_OK;
+}
+
+/* The snapshot is safe: it is one of the two from now on, and an older third one goes. */
+static enum err count_in(struct plog_log *l, uint64_t offset)
+{
+    uint64_t dropped;
+    if (!remember(l, offset, &dropped))
+        return ERR_OK;
+    char *path = log_path(l, dropped, "snap");
+    enum err e = file_remove(l->plog->disk, path);
+    mem_free(path);
+    return e;
+}
+
+static enum err write_unnamed(struct plog_log *l, uint64_t offset, struct bytes state, bool sync)
+{
     char header[HEADER_BYTES];
     header_store(header, l, offset, state);
     struct bytes pieces[] = {{header, sizeof header}, state};
     char *path = log_path(l, offset, "snap");
-    enum err e = file_replace(d, l->dir, path, pieces, state.n == 0 ? 1 : 2);
+    enum err e = file_write_tmp(l->plog->disk, path, pieces, state.n == 0 ? 1 : 2, sync);
     mem_free(path);
-    /* The folders of a log that no marks name yet may be gone after a power cut. */
+    return e;
+}
+
+static enum err give_name(struct plog_log *l, uint64_t offset)
+{
+    char *path = log_path(l, offset, "snap");
+    enum err e = file_name_tmp(l->plog->disk, path);
+    mem_free(path);
+    return e;
+}
+
+/* The folders of a log that no marks name yet may be gone after a power cut. */
+static enum err sync_folders(struct plog_log *l)
+{
+    const struct disk *d = l->plog->disk;
     lock_take(&l->plog->commit_lk);
     bool marked = l->marked;
     lock_give(&l->plog->commit_lk);
-    if (e == ERR_OK && !marked)
-        e = log_sync_dirs(l);
-    if (e == ERR_OK && !marked)
-        e = d->sync_dir(d->self, "t");
-    uint64_t dropped;
-    if (e != ERR_OK || !remember(l, offset, &dropped))
+    if (marked)
+        return d->sync_dir(d->self, l->dir);
+    enum err e = log_sync_dirs(l);
+    return e == ERR_OK ? d->sync_dir(d->self, "t") : e;
+}
+
+enum err plog_snapshot_write(struct plog_log *l, uint64_t offset, struct bytes state)
+{
+    lock_check_none_held();
+    enum err e = check_offset(l, offset);
+    if (e == ERR_OK)
+        e = write_unnamed(l, offset, state, true);
+    if (e == ERR_OK)
+        e = give_name(l, offset);
+    if (e == ERR_OK)
+        e = sync_folders(l);
+    return e == ERR_OK ? count_in(l, offset) : e;
+}
+
+/* ---- many at once ---- */
+
+struct snapshot_put {
+    struct plog_log *log;
+    uint64_t offset;
+};
+
+struct plog_snapshots {
+    struct plog *plog;
+    struct snapshot_put *at; /* the first sync_singly_max are synced, but have no names yet */
+    size_t n;
+    size_t room;
+};
+
+struct plog_snapshots *plog_snapshots_begin(struct plog *p)
+{
+    struct plog_snapshots *s = mem_new(sizeof *s);
+    s->plog = p;
+    return s;
+}
+
+enum err plog_snapshots_put(struct plog_snapshots *s, struct plog_log *l, uint64_t offset,
+                            struct bytes state)
+{
+    lock_check_none_held();
+    enum err e = check_offset(l, offset);
+    if (e == ERR_OK)
+        e = write_unnamed(l, offset, state, s->n < s->plog->options.sync_singly_max);
+    if (e != ERR_OK)
         return e;
-    path = log_path(l, dropped, "snap");
-    e = file_remove(d, path);
-    mem_free(path);
-    return e;
+    if (s->n == s->room) {
+        s->room = s->room == 0 ? 8 : 2 * s->room;
+        s->at = mem_resize(s->at, s->room * sizeof s->at[0]);
+    }
+    s->at[s->n++] = (struct snapshot_put){l, offset};
+    return ERR_OK;
+}
+
+/* No file gets its name before its bytes are safe, and no older one goes before the name is. */
+enum err plog_snapshots_end(struct plog_snapshots *s)
+{
+    const struct disk *d = s->plog->disk;
+    bool together = s->n > s->plog->options.sync_singly_max;
+    lock_check_none_held();
+    enum err e = together ? d->sync_all(d->self) : ERR_OK, left = ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < s->n; i++)
+        e = give_name(s->at[i].log, s->at[i].offset);
+    if (e == ERR_OK && together)
+        e = d->sync_all(d->self);
+    for (size_t i = 0; e == ERR_OK && !together && i < s->n; i++)
+        e = sync_folders(s->at[i].log);
+    for (size_t i = 0; e == ERR_OK && i < s->n; i++) {
+        enum err one = count_in(s->at[i].log, s->at[i].offset);
+        left = left == ERR_OK ? one : left;
+    }
+    mem_free(s->at);
+    mem_free(s);
+    return e == ERR_OK ? left : e;
 }
 
 static enum err decode(const struct plog_log *l, struct bytes whole, uint64_t offset)

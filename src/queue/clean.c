@@ -2,6 +2,7 @@
 /* Which segments are cleaned, and when: so that one old message never pins the disk. The
  * partition's state tells how much of a segment is still wanted; plog does the work (plog.h,
  * "cleaning"), in steps of the housekeeper, one cleaning at a time. */
+#include "base/check.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "queue/state.h"
@@ -179,10 +180,9 @@ static void unblock(struct queue_partition *p, const struct candidate *all, size
 
 /* ---- the work ---- */
 
-/* In batches of headers, under the partition's lock for microseconds. */
-static uint64_t ask(void *arg, uint64_t first, size_t n, bool *wanted)
+uint64_t clean_ask(void *cleaning, uint64_t first, size_t n, bool *wanted)
 {
-    struct queue_partition *p = ((struct queue_cleaning *)arg)->p;
+    struct queue_partition *p = ((struct queue_cleaning *)cleaning)->p;
     lock_take(&p->lk);
     partition_wanted(p->state, first, n, wanted);
     uint64_t end = plog_end(p->log);
@@ -202,7 +202,7 @@ static void begin(struct queue_partition *p, const struct candidate *all, const 
     };
     for (size_t i = c->first; i < c->end; i++)
         k->bytes += all[i].s.bytes;
-    struct plog_wanted wanted = {k, ask};
+    struct plog_wanted wanted = {k, clean_ask, NULL};
     /* Refused only when a segment was released meanwhile: the next look sees that. */
     if (plog_clean_begin(p->log, k->offset, k->end_offset, c->bytes_max, wanted, &k->job) != ERR_OK)
         k->job = NULL;
@@ -213,6 +213,7 @@ void clean_look(struct queue_partition *p)
     struct queue *q = p->q;
     int64_t now_ms = queue_now_ms(q);
     bool in_need = __atomic_load_n(&q->space_low, __ATOMIC_RELAXED);
+    CHECK(!p->topic->compact);
     if (q->cleaning.job != NULL || (now_ms < p->clean_look_ms && !in_need) ||
         plog_log_size(p->log).segments < 2)
         return;
@@ -226,6 +227,13 @@ void clean_look(struct queue_partition *p)
     if (choose(q, all, n, &c))
         begin(p, all, &c);
     mem_free(all);
+}
+
+int64_t clean_look_next_ms(struct queue_partition *p)
+{
+    if (plog_log_size(p->log).segments < 2)
+        return INT64_MAX;
+    return __atomic_load_n(&p->q->space_low, __ATOMIC_RELAXED) ? INT64_MIN : p->clean_look_ms;
 }
 
 void clean_stop(struct queue *q)
@@ -246,6 +254,7 @@ static void finish(struct queue_partition *p, bool cleaned)
         if (look != NULL)
             look->seen = look->tried = wanted;
         p->clean_look_ms = queue_now_ms(q); /* there may be more */
+        house_touch(p);
         note(NOTE_DEBUG, "queue", "topic %s, partition %u: %llu bytes of log were cleaned",
              p->topic->name, (unsigned)p->index, (unsigned long long)k->bytes);
     }
@@ -279,9 +288,12 @@ void clean_step(struct queue *q)
     k->p = &t->partitions[k->partition];
     enum plog_clean_state state = PLOG_CLEAN_MORE;
     enum err e = plog_clean_step(k->job, STEP_IO_BYTES, &state);
-    if (e != ERR_OK)
+    bool ended = state == PLOG_CLEAN_DONE || state == PLOG_CLEAN_USELESS;
+    if (k->compacts && (e != ERR_OK || ended))
+        compact_cleaned(k->p, e);
+    else if (e != ERR_OK)
         fail(k->p, e);
-    else if (state == PLOG_CLEAN_DONE || state == PLOG_CLEAN_USELESS)
+    else if (ended)
         finish(k->p, state == PLOG_CLEAN_DONE);
     queue_topic_give_back(t);
 }

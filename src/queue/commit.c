@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who runs rounds: the loop that ends a pass, while syncs are fast; the committer's thread, when
- * they are slow, and for appends nobody waits for. And the catalogue thread's list of jobs. */
-#include "base/check.h"
+ * they are slow, and for appends nobody waits for. */
 #include "queue/state.h"
 
 enum {
     SLOW_SYNC_US = 1000,
     UNWAITED_MS = 10, /* appends that nobody waits for are durable after so long */
-    JOBS_MAX = 1000,
 };
 
 void commit_init(struct queue *q)
@@ -73,70 +71,4 @@ void commit_run(struct queue *q)
         lock_take(&c->lk);
     }
     lock_give(&c->lk);
-}
-
-/* ---- jobs ---- */
-
-void jobs_init(struct queue *q)
-{
-    lock_init(&q->jobs.lk, LOCK_RANK_MAILBOX);
-    lock_signal_init(&q->jobs.changed);
-}
-
-void jobs_fini(struct queue *q)
-{
-    CHECK(q->jobs.first == NULL);
-    lock_signal_fini(&q->jobs.changed);
-    lock_fini(&q->jobs.lk);
-}
-
-enum err queue_run(struct queue *q, struct queue_job *job)
-{
-    struct job_list *jobs = &q->jobs;
-    if (!__atomic_load_n(&q->threads, __ATOMIC_ACQUIRE)) {
-        job->run(job);
-        return ERR_OK;
-    }
-    enum err e = ERR_OK;
-    lock_take(&jobs->lk);
-    if (__atomic_load_n(&q->stop, __ATOMIC_ACQUIRE)) {
-        e = ERR_STOPPING;
-    } else if (jobs->n >= JOBS_MAX) {
-        e = ERR_BUSY;
-    } else {
-        job->next = NULL;
-        if (jobs->last == NULL)
-            jobs->first = job;
-        else
-            jobs->last->next = job;
-        jobs->last = job;
-        jobs->n++;
-        lock_signal_all(&jobs->changed);
-    }
-    lock_give(&jobs->lk);
-    return e;
-}
-
-/* Jobs that wait when the queue stops are still run, so that no request is left without answer. */
-void jobs_run(struct queue *q)
-{
-    struct job_list *jobs = &q->jobs;
-    lock_take(&jobs->lk);
-    for (;;) {
-        struct queue_job *job = jobs->first;
-        if (job == NULL) {
-            if (__atomic_load_n(&q->stop, __ATOMIC_ACQUIRE))
-                break;
-            lock_signal_wait(&jobs->changed, &jobs->lk, -1);
-            continue;
-        }
-        jobs->first = job->next;
-        if (jobs->first == NULL)
-            jobs->last = NULL;
-        jobs->n--;
-        lock_give(&jobs->lk);
-        job->run(job);
-        lock_take(&jobs->lk);
-    }
-    lock_give(&jobs->lk);
 }

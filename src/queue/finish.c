@@ -28,6 +28,38 @@ static enum receipt_rule rule_of(const struct queue_topic *t, bool strict)
     return t->fifo || strict ? RECEIPT_CURRENT : RECEIPT_ANY;
 }
 
+/* One delete. */
+struct finishing {
+    enum receipt_rule rule;
+    uint32_t bytes; /* of the message, once `asked`; 0: it cannot be read */
+    bool asked;
+    struct record_runs runs;
+};
+
+/* ERR_NEED: the message's size is wanted. It is known unless a crash lost the lease, or a version
+ * that knew of no sizes gave it. */
+static enum err finish_locked(struct queue_partition *p, const struct partition_receipt *lease,
+                              struct finishing *f, struct queue_wait *w)
+{
+    struct record done;
+    enum err e = partition_check_locked(p, 0);
+    if (e != ERR_OK)
+        return e;
+    struct partition_view view = partition_view_locked(p, queue_topic_config(p->topic));
+    e = partition_plan_done(p->state, &view, lease, f->rule, &done, &f->runs);
+    if (e == ERR_OK && !f->asked && partition_size_missing(p->state, lease->number))
+        return ERR_NEED;
+    if (e == ERR_OK) {
+        struct appending a;
+        append_begin_locked(&a, p, view.now_ms);
+        account_size_locked(&a, lease->number, f->bytes);
+        append_put_locked(&a, &done);
+        append_end_locked(&a, true);
+    }
+    wait_mark_locked(w, p);
+    return e;
+}
+
 enum err queue_delete(struct queue_topic *t, struct bytes text, bool strict, struct queue_wait *w)
 {
     struct receipt receipt;
@@ -37,24 +69,19 @@ enum err queue_delete(struct queue_topic *t, struct bytes text, bool strict, str
     if (e != ERR_OK)
         return e;
     struct queue_partition *p = &t->partitions[receipt.partition];
-    struct record done;
-    struct record_runs runs;
-    record_runs_init(&runs);
+    struct finishing f = {.rule = rule_of(t, strict)};
+    record_runs_init(&f.runs);
     lock_take(&p->lk);
-    e = partition_check_locked(p, 0);
-    if (e == ERR_OK) {
-        struct partition_view view = partition_view_locked(p, queue_topic_config(t));
-        e = partition_plan_done(p->state, &view, &receipt.lease, rule_of(t, strict), &done, &runs);
-        if (e == ERR_OK) {
-            struct appending a;
-            append_begin_locked(&a, p, view.now_ms);
-            append_put_locked(&a, &done);
-            append_end_locked(&a, true);
-        }
-        wait_mark_locked(w, p);
-    }
+    e = finish_locked(p, &receipt.lease, &f, w);
     lock_give(&p->lk);
-    record_runs_fini(&runs);
+    if (e == ERR_NEED) {
+        f.bytes = account_size_read(p, receipt.lease.number);
+        f.asked = true;
+        lock_take(&p->lk);
+        e = finish_locked(p, &receipt.lease, &f, w);
+        lock_give(&p->lk);
+    }
+    record_runs_fini(&f.runs);
     if (e == ERR_OK)
         STAT_ADD(t->q, deleted, 1);
     return e;
@@ -148,7 +175,7 @@ enum err queue_purge_group(struct queue_topic *t, struct bytes group, uint64_t *
     enum err worst = topic_check(t);
     *finished = 0;
     if (worst == ERR_OK && ws == NULL)
-        worst = ERR_NOT_FOUND;
+        worst = topic_no_group(t);
     if (worst != ERR_OK)
         return worst;
     for (uint32_t i = 0; i < t->partitions_n; i++) {

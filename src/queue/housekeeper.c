@@ -8,21 +8,20 @@
 enum {
     HOUSE_PERIOD_MS = 1000,
     FREED_KEPT_MS = 60000,
-    TRIM_STEPS_MAX = 16, /* a partition and period */
 };
-/* Sends are refused below the reserve, receives below half of it; deletes may use it all. */
-static const uint64_t disk_reserve_bytes = 256u << 20;
 
 void house_init(struct queue *q)
 {
     lock_init(&q->house_lk, LOCK_RANK_HOUSEKEEPER);
     lock_signal_init(&q->house_changed);
     heap_init(&q->alarms);
+    heap_init(&q->keeps);
 }
 
 void house_fini(struct queue *q)
 {
     heap_fini(&q->alarms);
+    heap_fini(&q->keeps);
     lock_signal_fini(&q->house_changed);
     lock_fini(&q->house_lk);
 }
@@ -57,6 +56,11 @@ void house_call(struct queue *q)
     q->house_called = true;
     lock_signal_all(&q->house_changed);
     lock_give(&q->house_lk);
+}
+
+void house_on_full(void *queue)
+{
+    house_call(queue);
 }
 
 /* ---- steps ---- */
@@ -103,6 +107,7 @@ static void tell_failure(struct queue *q, struct queue_topic **topics, size_t n)
 static void drive_moves(struct queue *q, struct queue_topic **topics, size_t n)
 {
     __atomic_store_n(&q->moves_open, false, __ATOMIC_RELEASE);
+    q->moves_later = false;
     if (plog_failed(q->plog))
         return;
     for (size_t i = 0; i < n; i++)
@@ -155,37 +160,12 @@ static void free_removed(struct queue *q, int64_t now_ms)
     }
 }
 
-void house_look_at_disk(struct queue *q)
+static void keep_house(struct queue *q)
 {
-    uint64_t free_bytes;
-    lock_check_none_held();
-    __atomic_store_n(&q->unlooked_bytes, 0, __ATOMIC_RELAXED);
-    if (q->disk->free_bytes(q->disk->self, &free_bytes) != ERR_OK)
-        return;
-    bool low = free_bytes < disk_reserve_bytes;
-    if (low && !__atomic_load_n(&q->space_low, __ATOMIC_RELAXED))
-        note(NOTE_WARNING, "queue", "the disk is nearly full: sends are refused");
-    __atomic_store_n(&q->space_low, low, __ATOMIC_RELAXED);
-    __atomic_store_n(&q->space_out, free_bytes < disk_reserve_bytes / 2, __ATOMIC_RELAXED);
-}
-
-static void keep_partition(struct queue_partition *p)
-{
-    for (int i = 0; i < TRIM_STEPS_MAX && retention_trim(p); i++)
-        continue;
-    snapshot_if_due(p);
-    retention_release(p);
-    clean_look(p);
-}
-
-static void keep_house(struct queue *q, struct queue_topic **topics, size_t n)
-{
-    for (size_t i = 0; i < n && !__atomic_load_n(&q->stop, __ATOMIC_RELAXED); i++)
-        for (uint32_t k = 0; k < topics[i]->partitions_n; k++)
-            if (!topics[i]->partitions[k].closed)
-                keep_partition(&topics[i]->partitions[k]);
+    house_keep_due(q);
+    snapshots_bound(q);
     windows_bound(q);
-    house_look_at_disk(q);
+    space_look(q);
     plog_checkpoint_if_due(q->plog);
 }
 
@@ -196,22 +176,24 @@ int64_t queue_housekeep(struct queue *q)
     q->house_called = false;
     lock_give(&q->house_lk);
     house_ring(q);
+    plog_write_if_due(q->plog);
     int64_t now_ms = queue_now_ms(q);
     bool due = now_ms >= q->house_next_ms;
-    bool moves = __atomic_load_n(&q->moves_open, __ATOMIC_ACQUIRE);
-    if (due || moves || (plog_failed(q->plog) && !q->failure_told)) {
+    bool moves = __atomic_load_n(&q->moves_open, __ATOMIC_ACQUIRE) || (due && q->moves_later);
+    if (moves || (plog_failed(q->plog) && !q->failure_told)) {
         size_t n;
         struct queue_topic **topics = topics_lend(q, &n);
         tell_failure(q, topics, n);
         drive_moves(q, topics, n);
-        if (due && !plog_failed(q->plog))
-            keep_house(q, topics, n);
         topics_give_back(topics, n);
     }
+    if (due && !plog_failed(q->plog))
+        keep_house(q);
     if (__atomic_exchange_n(&q->redrives_called, false, __ATOMIC_ACQ_REL) ||
         now_ms >= q->redrive_next_ms)
         q->redrive_next_ms = redrive_step(q);
     clean_step(q);
+    compact_step(q);
     remove_dropped(q);
     if (due) {
         free_removed(q, now_ms);
@@ -224,7 +206,9 @@ int64_t queue_housekeep(struct queue *q)
     lock_give(&q->house_lk);
     if (q->redrive_next_ms < next_ms)
         next_ms = q->redrive_next_ms;
-    int64_t clean_ms = clean_next_ms(q);
+    int64_t clean_ms = clean_next_ms(q), compact_ms = compact_next_ms(q);
+    if (compact_ms < clean_ms)
+        clean_ms = compact_ms;
     return clean_ms < next_ms ? clean_ms : next_ms;
 }
 

@@ -73,9 +73,9 @@ enum err queue_count(struct queue_topic *t, struct bytes group, struct queue_cou
     const struct topic_config *config = queue_topic_config(t);
     struct queue_counters sum = {0};
     enum err e = topic_check(t);
-    if (e == ERR_OK && ws == NULL)
+    if (e == ERR_OK && ws == NULL && !t->compact)
         e = ERR_NOT_FOUND;
-    for (uint32_t i = 0; e == ERR_OK && i < t->partitions_n; i++) {
+    for (uint32_t i = 0; e == ERR_OK && ws != NULL && i < t->partitions_n; i++) {
         struct partition_counters c;
         e = count_partition(&t->partitions[i], config, ws->gid, &c);
         if (e == ERR_CLOSED) { /* the others are counted */
@@ -117,10 +117,21 @@ void queue_partition_look(struct queue_topic *t, uint32_t partition,
     out->durable_offset = plog_durable(p->log);
     out->end_offset = plog_end(p->log);
     out->next_number = partition_next_number(p->state);
+    struct partition_live live = account_now_locked(p);
+    out->live = (struct queue_live){live.messages, live.bytes};
     struct partition_group_info group;
     if (partition_group_find(p->state, GID_DEFAULT, &group))
         out->floor = group.floor;
     lock_give(&p->lk);
+}
+
+uint64_t queue_topic_disk_bytes(struct queue_topic *t)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < t->partitions_n; i++)
+        if (!t->partitions[i].closed)
+            bytes += plog_log_size(t->partitions[i].log).bytes;
+    return bytes;
 }
 
 /* When the group's oldest message was sent; 0: there is none, or it cannot be read. */
@@ -147,6 +158,8 @@ enum err queue_group_look(struct queue_topic *t, struct bytes group, struct queu
     struct queue_waiters *ws = topic_waiters(t, group);
     struct queue_group_info info = {0};
     enum err e = queue_count(t, group, &info.counters);
+    if (e == ERR_OK && ws == NULL)
+        e = topic_no_group(t);
     if (e != ERR_OK)
         return e;
     info.waiting = __atomic_load_n(&ws->n, __ATOMIC_RELAXED);
@@ -283,6 +296,7 @@ void queue_stats_read(struct queue *q, struct queue_stats *out)
     READ(rounds);
     READ(moves);
     READ(polls);
+    READ(kept);
 #undef READ
     out->sync_average_us = plog_sync_average_us(q->plog);
 }

@@ -310,6 +310,8 @@ void move_drive(struct queue_partition *p)
     }
     queue_commit_all(p->q);
     /* A target that is overloaded or closed is asked again at the housekeeper's next period. */
-    if (any_later)
+    if (any_later) {
         __atomic_store_n(&p->moves_open, true, __ATOMIC_RELEASE);
+        p->q->moves_later = true;
+    }
 }

@@ -19,9 +19,10 @@ static struct queue *queue_new(const struct queue_options *o)
     q->disk = o->disk;
     q->clock = o->clock;
     q->rng = o->rng;
-    q->snapshot_log_bytes =
-        o->snapshot_log_bytes == 0 ? snapshot_log_bytes_default : o->snapshot_log_bytes;
+    q->snapshot_log_bytes = o->snapshot_log_bytes == 0 ? space_share(q, snapshot_log_bytes_default)
+                                                       : o->snapshot_log_bytes;
     q->in_flight_max = o->in_flight_max == 0 ? in_flight_max_default : o->in_flight_max;
+    q->compact_keys_max = o->compact_keys_max == 0 ? COMPACT_KEYS_MAX : o->compact_keys_max;
     q->unlooked_bytes = UINT64_MAX / 2; /* the first send looks */
     q->house_sleeps_until_ms = INT64_MIN;
     q->house_next_ms = INT64_MIN;
@@ -111,14 +112,17 @@ static enum err open_stores(struct queue *q, const struct queue_options *o)
     p.disk = o->disk;
     if (o->segment_bytes != 0)
         p.segment_bytes = o->segment_bytes;
+    p.segment_bytes = (uint32_t)space_share(q, p.segment_bytes);
     q->segment_bytes = p.segment_bytes;
     if (o->cache_bytes != 0)
         p.cache_bytes = o->cache_bytes;
+    p.journal_bytes = (uint32_t)space_share(q, p.journal_bytes);
     if (o->journal_bytes != 0)
         p.journal_first_bytes = p.journal_bytes = o->journal_bytes;
     p.self = q;
     p.stamp = time_stamp;
     p.on_durable = wait_on_durable;
+    p.on_full = house_on_full;
     enum err e = plog_open(&p, &q->plog);
     if (e != ERR_OK)
         return e;
@@ -274,11 +278,10 @@ void queue_close(struct queue *q)
     queue_commit_all(q);
     size_t n;
     struct queue_topic **topics = topics_lend(q, &n);
-    for (size_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < topics[i]->partitions_n; k++)
-            snapshot_at_stop(&topics[i]->partitions[k]);
+    snapshots_at_stop(q, topics, n);
     topics_give_back(topics, n);
     clean_stop(q);
+    compact_stop(q);
     plog_close(q->plog);
     catalog_close(q->catalog);
     queue_free(q);
@@ -294,6 +297,7 @@ void queue_abandon(struct queue *q)
 {
     struct queue_topic *t, *next;
     clean_stop(q);
+    compact_stop(q);
     if (q->plog != NULL)
         plog_abandon(q->plog);
     if (q->catalog != NULL)
@@ -323,7 +327,13 @@ static void *committer_thread(void *arg)
 
 static void *jobs_thread(void *arg)
 {
-    jobs_run(arg);
+    jobs_run(arg, false);
+    return NULL;
+}
+
+static void *helper_thread(void *arg)
+{
+    jobs_run(arg, true);
     return NULL;
 }
 
@@ -334,7 +344,9 @@ void queue_threads_start(struct queue *q)
     __atomic_store_n(&q->threads, true, __ATOMIC_RELEASE);
     CHECK(pthread_create(&q->thread_house, NULL, house_thread, q) == 0);
     CHECK(pthread_create(&q->thread_committer, NULL, committer_thread, q) == 0);
-    CHECK(pthread_create(&q->thread_jobs, NULL, jobs_thread, q) == 0);
+    for (int i = 0; i < JOB_THREADS; i++)
+        CHECK(pthread_create(&q->thread_jobs[i], NULL, i == 0 ? jobs_thread : helper_thread, q) ==
+              0);
 }
 
 static void call(struct lock *lk, struct lock_signal *changed)
@@ -350,7 +362,9 @@ void queue_threads_stop(struct queue *q)
         return;
     __atomic_store_n(&q->stop, true, __ATOMIC_RELEASE);
     call(&q->jobs.lk, &q->jobs.changed);
-    CHECK(pthread_join(q->thread_jobs, NULL) == 0);
+    call(&q->jobs.lk, &q->jobs.helpers_changed);
+    for (int i = 0; i < JOB_THREADS; i++)
+        CHECK(pthread_join(q->thread_jobs[i], NULL) == 0);
     house_call(q);
     CHECK(pthread_join(q->thread_house, NULL) == 0);
     call(&q->committer.lk, &q->committer.changed);

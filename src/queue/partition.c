@@ -15,15 +15,19 @@ void partition_init(struct queue_partition *p, struct queue_topic *t, uint32_t i
     p->index = index;
     p->state = partition_new();
     p->head_accepted_ms = INT64_MIN;
+    p->tombstone_ms = INT64_MAX;
     lock_init(&p->lk, LOCK_RANK_PARTITION);
 }
 
 void partition_fini(struct queue_partition *p)
 {
     CHECK(p->marks_first == NULL);
+    house_untouch(p);
+    snapshot_count(p->q, -(int64_t)p->log_bytes);
     partition_window_free(p->window);
     partition_free(p->state);
     mem_free(p->looks);
+    heads_fini(&p->heads);
     __atomic_fetch_sub(&p->q->windows_bytes, p->window_bytes, __ATOMIC_RELAXED);
     lock_fini(&p->lk);
 }
@@ -67,6 +71,8 @@ enum err partition_check_locked(struct queue_partition *p, size_t bytes)
         return ERR_CLOSED;
     if (__atomic_load_n(&p->topic->dropped, __ATOMIC_ACQUIRE))
         return ERR_NOT_FOUND;
+    if (__atomic_load_n(&p->topic->in_doubt, __ATOMIC_ACQUIRE))
+        return ERR_FAILED;
     return plog_may_append(p->q->plog, bytes);
 }
 
@@ -86,10 +92,20 @@ static void put(struct appending *a, const struct record *r)
     buf_fini(&payload);
     struct queue_partition *p = a->p;
     uint64_t number = partition_next_number(p->state);
+    struct partition_live before = account_now_locked(p);
     partition_apply(p->state, r);
+    struct partition_live after = account_now_locked(p);
+    uint64_t reserved = r->type == RECORD_MESSAGE ? a->reserved_bytes : 0;
+    account_change(p->topic, after.messages - before.messages - (reserved > 0),
+                   after.bytes - before.bytes - reserved);
     if (r->type == RECORD_MOVE) {
         a->moves = true;
         a->move_seq = r->move.seq;
+    }
+    if (r->type == RECORD_MESSAGE) {
+        a->reserved_bytes = 0;
+        if (limit_lets_go(&topic_settings_now(p->topic)->config))
+            heads_note_locked(p, number, &r->message);
     }
     if (r->type != RECORD_MESSAGE || p->window == NULL || partition_window_end(p->window) != number)
         return;
@@ -125,11 +141,13 @@ bool append_end_locked(struct appending *a, bool waited)
     if (a->batch == NULL)
         return false;
     p->log_bytes += plog_batch_bytes(a->batch);
+    snapshot_count(p->q, (int64_t)plog_batch_bytes(a->batch));
     __atomic_fetch_add(&p->q->unlooked_bytes, plog_batch_bytes(a->batch), __ATOMIC_RELAXED);
     plog_append(p->log, a->batch, p->q->epoch, a->now_ms, waited);
     a->batch = NULL;
     if (a->moves)
         move_appended_locked(p, a->move_seq);
+    house_touch(p);
     CHECK(plog_end_number(p->log) == partition_next_number(p->state) || plog_failed(p->q->plog));
     if (__atomic_load_n(&p->topic->waiters.n, __ATOMIC_SEQ_CST) > 0) {
         struct partition_view view =

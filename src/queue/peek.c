@@ -165,7 +165,9 @@ enum err queue_peek(struct queue_topic *t, const struct queue_peek *request, str
     CHECK(request->max >= 1 && request->max <= QUEUE_PEEK_MAX);
     CHECK(request->scan_max >= 1 && request->scan_max <= QUEUE_PEEK_SCAN_MAX);
     enum err e = topic_check(t);
-    if (e == ERR_OK && (ws == NULL || request->from.partition >= t->partitions_n))
+    if (e == ERR_OK && ws == NULL)
+        e = topic_no_group(t);
+    if (e == ERR_OK && request->from.partition >= t->partitions_n)
         e = ERR_NOT_FOUND;
     if (e != ERR_OK)
         return e;
@@ -201,7 +203,9 @@ enum err queue_message_look(struct queue_topic *t, struct bytes group, uint32_t 
     struct partition_view view;
     struct partition_look look;
     enum err e = topic_check(t);
-    if (e == ERR_OK && (ws == NULL || partition >= t->partitions_n))
+    if (e == ERR_OK && ws == NULL)
+        e = topic_no_group(t);
+    if (e == ERR_OK && partition >= t->partitions_n)
         e = ERR_NOT_FOUND;
     if (e != ERR_OK)
         return e;

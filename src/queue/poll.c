@@ -127,7 +127,7 @@ enum err queue_poll_start(struct queue_topic *t, struct bytes group, struct queu
     if (e != ERR_OK)
         return e;
     if (ws == NULL)
-        return ERR_NOT_FOUND;
+        return topic_no_group(t);
     CHECK(!p->linked);
     *p = (struct queue_poll){.topic = t, .waiters = ws, .linked = true, .wake = on_wake};
     lock_take(&ws->lk);

@@ -38,6 +38,7 @@ enum {
     QUEUE_SEND_MAX = 100, /* messages of one send */
     QUEUE_BODY_BYTES_MAX = 1 << 20,
     QUEUE_ID_BYTES_MAX = 128, /* message-group and dedup ids */
+    QUEUE_KEY_BYTES_MAX = 1024,
     QUEUE_RECEIPT_TEXT_MAX = 200,
     QUEUE_HOLDER_BYTES_MAX = 64,
 };
@@ -56,6 +57,7 @@ struct queue_options {
     uint32_t journal_bytes;      /* each file of the journal, the first one too; 0: default */
     uint64_t snapshot_log_bytes; /* snapshot a partition after so much log; 0: 64 MiB */
     uint64_t in_flight_max;      /* leases a partition and group; 0: 120,000 */
+    size_t compact_keys_max;     /* keys that one pass of compaction remembers; 0: 390,000 */
 };
 
 /* Recovers everything and is ready to serve. Errors as plog_open and catalog_open. */
@@ -87,7 +89,12 @@ bool queue_space_low(const struct queue *q); /* sends are refused; deletes are n
 struct queue_job {
     struct queue_job *next;             /* queue's */
     void (*run)(struct queue_job *job); /* on the catalogue thread; may block; wakes its request */
+    /* 0: nothing else runs meanwhile. From queue_job_beside: others that have one of their own may
+     * run, on helpers of the catalogue thread. */
+    uint64_t beside;
 };
+/* For a job that makes the topic of this name and touches no other. */
+uint64_t queue_job_beside(struct bytes name);
 /* ERR_BUSY: too many wait (1,000). Without threads the job is run at once. */
 enum err queue_run(struct queue *q, struct queue_job *job) MUST_USE;
 
@@ -137,7 +144,7 @@ enum err queue_topic_create(struct queue *q, const struct topic_config *want,
                             struct queue_topic **out) MUST_USE;
 /* [job] Calls `change` on a copy of the newest settings (again on a conflict) and stores it.
  * `change` answers an error (not ERR_CONFLICT) to refuse, also when it sees that nothing would
- * change: then the version stays. ERR_INVALID as for create. */
+ * change: then the version stays. ERR_INVALID as for create, and when `compact` would change. */
 enum err queue_topic_change(struct queue_topic *t,
                             enum err (*change)(void *arg, struct topic_config *settings),
                             void *arg) MUST_USE;
@@ -146,7 +153,8 @@ enum err queue_topic_change(struct queue_topic *t,
 enum err queue_topic_change_if(struct queue_topic *t, int64_t version,
                                enum err (*change)(void *arg, struct topic_config *settings),
                                void *arg) MUST_USE;
-/* [job] The name is free when it returns; messages go in the background. */
+/* [job] The name is free when it returns; messages go in the background. ERR_IO: whether the topic
+ * is deleted shows after a restart, and until then its verbs answer ERR_FAILED. */
 enum err queue_topic_delete(struct queue_topic *t) MUST_USE;
 /* [job] As queue_topic_change_if. */
 enum err queue_topic_delete_if(struct queue_topic *t, int64_t version) MUST_USE;
@@ -163,9 +171,11 @@ enum queue_warning {
     /* FIFO: visibility times receives before a dead letter exceeds the five minutes in which
      * duplicates are recognised. */
     QUEUE_WARNING_DEDUPLICATION_WINDOW = 2,
+    /* The dead-letter topic was deleted: messages are delivered on. */
+    QUEUE_WARNING_DEAD_LETTER_MISSING = 4,
 };
-/* Those of the settings now. They are also told in the operator's log when a topic is made or
- * changed. */
+/* Those of the settings now. They are also told in the operator's log when a topic is made, changed
+ * or deleted. */
 unsigned queue_topic_warnings(struct queue_topic *t);
 
 /* ---- sending ---- */
@@ -188,6 +198,18 @@ struct queue_message {
     /* A second message with this id is a duplicate of the first for five minutes. FIFO: required,
      * the front fills in the content's SHA-256. Standard: n = 0: none. */
     struct bytes dedup_id;
+    /* n = 0: none. Compact topics: required. On standard topics it chooses the partition, and a
+     * dedup id counts among messages of the same key. */
+    struct bytes key;
+    bool tombstone; /* compact topics only: the key has no value any more; no body then */
+};
+
+/* Messages of group default that are neither finished nor on their way to another topic, and the
+ * bytes of their bodies and attributes (names, types and values, as SQS counts message size). What
+ * has expired counts until it is trimmed. */
+struct queue_live {
+    uint64_t messages;
+    uint64_t bytes;
 };
 
 struct queue_sent {
@@ -195,12 +217,14 @@ struct queue_sent {
     uint32_t partition;
     uint64_t number; /* SequenceNumber; of the first one when duplicate */
     bool duplicate;
+    struct queue_live had; /* only with ERR_TOPIC_FULL: what the topic held */
 };
 
 /* n <= QUEUE_SEND_MAX messages, in order; errs[i] is each one's fate (ERR_OK also for duplicates,
- * ERR_FULL: the table of dedup ids is, ERR_BUSY). Those of a standard topic that have no dedup id
- * go to one partition, so order is kept among them as among those of one message group. The
- * messages are borrowed until it returns. */
+ * ERR_FULL: the table of dedup ids is, ERR_TOPIC_FULL, ERR_BUSY, ERR_NEEDS_KEY). On a FIFO topic
+ * none is taken behind one for which the topic was full. Those of a standard topic that have
+ * neither key nor dedup id go to one partition, so order is kept among them as among those of one
+ * message group. The messages are borrowed until it returns. */
 void queue_send(struct queue_topic *t, const struct queue_message *messages, size_t n,
                 struct queue_sent *sent, enum err *errs, struct queue_wait *w);
 
@@ -231,12 +255,15 @@ struct queue_received {
     uint64_t number;
     struct bytes group_id;
     struct bytes dedup_id;
+    struct bytes key;
+    bool tombstone;
     struct bytes origin; /* name of the topic it was dead-lettered from; n = 0: none */
     char receipt[QUEUE_RECEIPT_TEXT_MAX + 1];
 };
 
 /* Up to `max` messages. ERR_OK with *n = 0: nothing deliverable now. ERR_NOT_FOUND: no such group.
- * ERR_OVER_LIMIT. FIFO: w gets marks, the leases must be committed before the answer. */
+ * ERR_LOG_ONLY, as from all that asks for a group: the topic is compact. ERR_OVER_LIMIT. FIFO: w
+ * gets marks, the leases must be committed before the answer. */
 enum err queue_receive(struct queue_topic *t, const struct queue_receive *request,
                        struct arena *arena, struct queue_received out[QUEUE_BATCH_MAX], size_t *n,
                        struct queue_wait *w) MUST_USE;
@@ -295,9 +322,14 @@ struct queue_counters {
     uint64_t delayed;
     uint64_t moving;
 };
-/* Exact; group n = 0: "default". ERR_NOT_FOUND. */
+/* Exact; group n = 0: "default". ERR_NOT_FOUND. All 0 on a compact topic. */
 enum err queue_count(struct queue_topic *t, struct bytes group,
                      struct queue_counters *out) MUST_USE;
+
+/* Of the whole topic. Exact; sends in the middle of being accepted count. O(1). */
+struct queue_live queue_topic_live(struct queue_topic *t);
+/* Of all its logs, with what is finished and not given back yet. O(partitions). */
+uint64_t queue_topic_disk_bytes(struct queue_topic *t);
 
 struct queue_partition_info {
     uint32_t partition;
@@ -307,6 +339,7 @@ struct queue_partition_info {
     uint64_t start_number, next_number;
     uint64_t segments, bytes;
     struct queue_counters counters; /* of group default */
+    struct queue_live live;
     uint64_t floor;
 };
 uint32_t queue_partitions(struct queue_topic *t);
@@ -364,6 +397,7 @@ struct queue_redrive {
 };
 
 /* [job] `target` NULL: each message goes back to where it came from. ERR_EXISTS: one is under way.
+ * ERR_LOG_ONLY: t or the target is compact.
  * ERR_FULL: 100 are, over all topics. ERR_IO, ERR_NO_SPACE. */
 enum err queue_redrive_start(struct queue_topic *t, struct queue_topic *target,
                              uint32_t per_second_max, uint8_t id[16]) MUST_USE;
@@ -431,6 +465,48 @@ enum err queue_peek(struct queue_topic *t, const struct queue_peek *request, str
 enum err queue_message_look(struct queue_topic *t, struct bytes group, uint32_t partition,
                             uint64_t number, struct arena *arena, struct queue_seen *out) MUST_USE;
 
+/* The oldest message that group default has not finished: all before it is done with, so nothing
+ * holds the room of a partition longer than it. */
+struct queue_oldest {
+    bool there; /* false: all is finished, or nothing is committed, or it cannot be read */
+    uint32_t partition;
+    uint64_t number;
+    uint8_t id[16];
+    int64_t sent_wall_ms;
+    int64_t age_ms;                 /* since it was accepted, by partition time */
+    enum queue_message_state state; /* why it is still there */
+    bool behind_leased;             /* FIFO, READY: another message of its group is leased */
+    int64_t left_ms;                /* leased: until the lease ends; delayed: until it is due */
+    char holder[QUEUE_HOLDER_BYTES_MAX + 1]; /* leased: as given; else "" */
+};
+/* [job] One message is read a partition. */
+void queue_partition_oldest(struct queue_topic *t, uint32_t partition, struct queue_oldest *out);
+void queue_topic_oldest(struct queue_topic *t, struct queue_oldest *out);
+/* ---- reading a partition as a log ---- */
+
+enum { QUEUE_RECORDS_MAX = 1000 };
+
+struct queue_records {
+    uint32_t partition;
+    uint64_t from;    /* an offset */
+    size_t max;       /* messages, 1 to QUEUE_RECORDS_MAX */
+    size_t bytes_max; /* of keys, bodies and attributes: stops before, after at least one message */
+};
+
+struct queue_record {
+    uint64_t offset;
+    struct queue_received message; /* as in struct queue_seen: not received by anybody */
+};
+
+/* [job] Committed messages in the order of their offsets, from the first one at or behind `from`;
+ * delayed and leased ones too, but none that has expired or is finished for all groups. `out` has
+ * room for `max`; all bytes are in the arena. *next: where to go on; also when *n is 0, since what
+ * is read is bounded, there may be more until *next is *end, the end of what was committed.
+ * ERR_NOT_FOUND: no such partition. ERR_CLOSED, ERR_CORRUPT, ERR_IO. */
+enum err queue_records(struct queue_topic *t, const struct queue_records *request,
+                       struct arena *arena, struct queue_record *out, size_t *n, uint64_t *next,
+                       uint64_t *end) MUST_USE;
+
 /* ---- looking at the log ---- */
 
 struct queue_segment_info {
@@ -456,6 +532,7 @@ enum err queue_partition_bytes(struct queue_topic *t, uint32_t partition,
 
 struct queue_stats { /* of this process, since its start */
     uint64_t sent, received, deleted, empty_receives, rounds, moves;
+    uint64_t kept; /* partitions that the housekeeper has looked at */
     int64_t sync_average_us;
     unsigned polls;
 };

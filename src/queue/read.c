@@ -77,13 +77,15 @@ void message_copy_out(const struct record_message *m, struct arena *arena,
 {
     memset(out, 0, sizeof *out);
     memcpy(out->id, m->id.at, sizeof out->id);
-    out->body = arena_copy(arena, m->body);
+    out->body = keep(arena, m->body);
     memcpy(out->body_md5, m->body_md5, sizeof out->body_md5);
     attributes_decode(m->attributes, arena, out);
     out->trace = keep(arena, m->trace);
     out->sent_wall_ms = m->sent_wall_ms;
     out->group_id = keep(arena, m->group_id);
     out->dedup_id = keep(arena, m->dedup_id);
+    out->key = keep(arena, m->key);
+    out->tombstone = m->tombstone;
     if (m->moved)
         out->origin = keep(arena, m->origin.name);
 }

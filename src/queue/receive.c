@@ -31,14 +31,15 @@ struct receiving {
     struct partition_grant *grant;
 };
 
-/* Without a ready target of the same kind there is no dead-lettering: messages are delivered on. */
+/* Without a ready target of the same kind, which gives leases, there is no dead-lettering: messages
+ * are delivered on. */
 static void find_dead_letter(struct receiving *r)
 {
     struct queue_topic *target;
     if (r->config->receives_max == 0 || r->config->dead_letter[0] == 0 ||
         queue_topic_find(r->t->q, bytes_of_text(r->config->dead_letter), &target) != ERR_OK)
         return;
-    r->dead_letter = target->fifo == r->t->fifo;
+    r->dead_letter = target->fifo == r->t->fifo && !target->compact;
     r->dead_letter_topic = target->id;
     queue_topic_give_back(target);
 }
@@ -74,6 +75,7 @@ static void append_locked(struct receiving *r, struct queue_partition *p, int64_
     const struct partition_grant *g = r->grant;
     struct appending a;
     append_begin_locked(&a, p, now_ms);
+    account_sizes_locked(&a, g);
     if (g->picks_n > 0)
         append_put_locked(&a, &g->lease);
     for (size_t i = 0; i < g->moves_n; i++)
@@ -201,7 +203,7 @@ enum err queue_receive(struct queue_topic *t, const struct queue_receive *reques
                           .out = out};
     enum err e = topic_check(t);
     if (e == ERR_OK && r.ws == NULL)
-        e = ERR_NOT_FOUND;
+        e = topic_no_group(t);
     if (e == ERR_OK && __atomic_load_n(&t->q->space_out, __ATOMIC_RELAXED))
         e = ERR_NO_SPACE;
     if (e != ERR_OK)

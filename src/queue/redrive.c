@@ -191,6 +191,8 @@ enum err queue_redrive_start(struct queue_topic *t, struct queue_topic *target,
                              uint32_t per_second_max, uint8_t id[16])
 {
     enum err e = topic_check(t);
+    if (e == ERR_OK && (t->compact || (target != NULL && target->compact)))
+        e = ERR_LOG_ONLY;
     struct redrive_config *r = mem_new(sizeof *r);
     r->per_second_max = per_second_max;
     r->started_wall_ms = clock_wall_ms(t->q->clock);
@@ -295,6 +297,7 @@ static enum err plan_locked(struct queue_partition *p, const struct redrive_conf
     if (e == ERR_OK && grant->moves_n > 0) {
         struct appending a;
         append_begin_locked(&a, p, view.now_ms);
+        account_sizes_locked(&a, grant);
         for (size_t i = 0; i < grant->moves_n; i++)
             append_put_locked(&a, &grant->moves[i]);
         append_end_locked(&a, true);

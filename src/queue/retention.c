@@ -2,21 +2,27 @@
 /* Retention: TRIM for what has expired at the head of the log, and the release of segments that
  * hold nothing wanted. Expired messages further on are hidden by the planner until they come to be
  * the head. */
+#include "base/mem.h"
 #include "base/note.h"
 #include "queue/state.h"
 
 enum { TRIM_HEADERS_MAX = 1000, TRIM_READ_AHEAD_BYTES = 256 << 10 };
 
-/* The first number >= `number` that has not expired, looking at a bounded count of messages; and
- * when that one was accepted (INT64_MIN: it was not looked at). */
-static enum err find_unexpired(struct queue_partition *p, uint64_t number, int64_t expired_ms,
-                               uint64_t *below, int64_t *accepted_ms)
+/* What was found at the head. */
+struct expired {
+    uint64_t first, below;                    /* [first, below) has expired */
+    int64_t accepted_ms;                      /* of `below`; INT64_MIN: it was not looked at */
+    uint32_t message_bytes[TRIM_HEADERS_MAX]; /* of those; 0: not stored any more */
+};
+
+/* The first number >= head->first that has not expired, looking at a bounded count of messages. */
+static enum err find_unexpired(struct queue_partition *p, int64_t expired_ms, struct expired *head)
 {
     struct reader reader;
     enum err e = ERR_OK;
     reader_init(&reader);
-    *below = number;
-    *accepted_ms = INT64_MIN;
+    uint64_t number = head->below = head->first;
+    head->accepted_ms = INT64_MIN;
     for (int i = 0; i < TRIM_HEADERS_MAX && number < plog_durable_number(p->log); i++, number++) {
         struct record_message m;
         e = reader_get(&reader, p->log, number, TRIM_READ_AHEAD_BYTES, &m);
@@ -29,56 +35,85 @@ static enum err find_unexpired(struct queue_partition *p, uint64_t number, int64
             break;
         }
         if (e == ERR_OK && m.accepted_ms > expired_ms) {
-            *accepted_ms = m.accepted_ms;
+            head->accepted_ms = m.accepted_ms;
             break;
         }
+        head->message_bytes[i] = e == ERR_OK ? record_message_bytes(&m) : 0;
         e = ERR_OK;
-        *below = number + 1;
+        head->below = number + 1;
     }
     reader_fini(&reader);
     return e;
 }
 
+/* True when something was trimmed. */
+static bool trim(struct queue_partition *p, const struct expired *head)
+{
+    lock_take(&p->lk);
+    p->head_number = head->below;
+    p->head_accepted_ms = head->accepted_ms;
+    bool trims = head->below > head->first && partition_check_locked(p, 0) == ERR_OK;
+    if (trims) {
+        struct appending a;
+        append_begin_locked(&a, p, queue_now_ms(p->q));
+        account_run_locked(&a, head->first, head->message_bytes, head->below - head->first);
+        append_put_locked(&a, &(struct record){.type = RECORD_TRIM, .trim = {head->below}});
+        append_end_locked(&a, false);
+    }
+    lock_give(&p->lk);
+    return trims;
+}
+
+static uint64_t floor_locked(struct queue_partition *p)
+{
+    struct partition_group_info group;
+    lock_check_held(&p->lk);
+    return partition_group_find(p->state, GID_DEFAULT, &group) ? group.floor
+                                                               : partition_wanted_from(p->state);
+}
+
 bool retention_trim(struct queue_partition *p)
 {
+    if (p->topic->compact)
+        return false;
     int64_t retention_ms = queue_topic_config(p->topic)->retention_ms;
     lock_take(&p->lk);
     int64_t expired_ms = queue_now_ms(p->q) - retention_ms;
-    struct partition_group_info group;
-    uint64_t floor, below;
-    if (partition_group_find(p->state, GID_DEFAULT, &group))
-        floor = group.floor;
-    else
-        floor = partition_wanted_from(p->state);
+    uint64_t floor = floor_locked(p);
     bool nothing = floor >= plog_durable_number(p->log) ||
                    (p->head_number == floor && p->head_accepted_ms != INT64_MIN &&
                     p->head_accepted_ms > expired_ms);
     lock_give(&p->lk);
     if (nothing)
         return false;
-    int64_t accepted_ms;
-    enum err e = find_unexpired(p, floor, expired_ms, &below, &accepted_ms);
-    if (e != ERR_OK)
-        return false;
-    lock_take(&p->lk);
-    p->head_number = below;
-    p->head_accepted_ms = accepted_ms;
-    bool trims = below > floor && partition_check_locked(p, 0) == ERR_OK;
-    if (trims) {
-        struct appending a;
-        append_begin_locked(&a, p, queue_now_ms(p->q));
-        append_put_locked(&a, &(struct record){.type = RECORD_TRIM, .trim = {below}});
-        append_end_locked(&a, false);
-    }
-    lock_give(&p->lk);
-    return trims && accepted_ms == INT64_MIN;
+    struct expired *head = mem_new(sizeof *head);
+    head->first = floor;
+    bool more = find_unexpired(p, expired_ms, head) == ERR_OK && trim(p, head) &&
+                head->accepted_ms == INT64_MIN;
+    mem_free(head);
+    return more;
 }
 
-void retention_release(struct queue_partition *p)
+int64_t retention_next_ms(struct queue_partition *p)
+{
+    int64_t retention_ms = queue_topic_config(p->topic)->retention_ms, next_ms = INT64_MIN;
+    if (p->topic->compact)
+        return INT64_MAX;
+    lock_take(&p->lk);
+    uint64_t floor = floor_locked(p);
+    if (floor >= plog_durable_number(p->log))
+        next_ms = INT64_MAX;
+    else if (p->head_number == floor && p->head_accepted_ms != INT64_MIN)
+        next_ms = p->head_accepted_ms + retention_ms;
+    lock_give(&p->lk);
+    return next_ms;
+}
+
+bool retention_release(struct queue_partition *p)
 {
     uint64_t offset = plog_snapshot_older(p->log);
     if (offset == 0)
-        return;
+        return false;
     /* What the state calls finished counts only once its record is durable: a crash would bring the
      * message back, and its bytes must be there then. So each look releases what the last one saw.
      */
@@ -90,12 +125,14 @@ void retention_release(struct queue_partition *p)
         p->finished_end = plog_end(p->log);
         lock_give(&p->lk);
     }
+    bool again = p->finished_number != wanted;
     if (!durable || (wanted == p->released_number && offset == p->released_offset))
-        return;
+        return again || !durable;
     p->released_number = wanted;
     p->released_offset = offset;
     enum err e = plog_release(p->log, wanted, offset);
     if (e != ERR_OK)
         note(NOTE_WARNING, "queue", "topic %s, partition %u: segments could not be released: %s",
              p->topic->name, (unsigned)p->index, err_text(e));
+    return again;
 }

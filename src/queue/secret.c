@@ -53,9 +53,9 @@ enum err secret_start(struct queue *q, const uint8_t fresh[32])
 
 struct id_hash secret_id_hash(const struct queue *q, struct bytes scope, struct bytes id)
 {
-    uint8_t text[2 * QUEUE_ID_BYTES_MAX + 1], mac[DIGEST_SHA256_BYTES];
+    uint8_t text[2 * QUEUE_KEY_BYTES_MAX + 1], mac[DIGEST_SHA256_BYTES];
     size_t n = 0;
-    CHECK(scope.n <= QUEUE_ID_BYTES_MAX && id.n <= QUEUE_ID_BYTES_MAX);
+    CHECK(scope.n <= QUEUE_KEY_BYTES_MAX && id.n <= QUEUE_KEY_BYTES_MAX);
     if (scope.n > 0) {
         memcpy(text, scope.at, scope.n);
         text[scope.n] = 0;

@@ -6,13 +6,10 @@
 #include "base/mem.h"
 #include "queue/state.h"
 
-/* Together with a journal file made in a hurry and all that waits to be written, far less than the
- * half of the reserve that is left to deletes. */
-#define SPACE_LOOK_BYTES ((uint64_t)16 << 20)
-
 enum {
     RECORD_EXTRA_BYTES = 512, /* what a record adds to its body, attributes and ids, at most */
     PARCELS_FEW = 10,         /* an SQS batch: its parcels lie on the stack */
+    ROOM_TRIES_MAX = 100,     /* to make room for one message */
 };
 
 /* One message on its way. */
@@ -31,6 +28,7 @@ struct sending {
     enum err *errs;
     size_t n;
     struct parcel *parcels;
+    bool full; /* FIFO: the topic was, for one of them */
 };
 
 static void attributes_encode(const struct queue_message *m, struct buf *out)
@@ -45,6 +43,15 @@ static void attributes_encode(const struct queue_message *m, struct buf *out)
         };
         record_attribute_put(out, &r);
     }
+}
+
+/* A message with a key goes to its key's partition, whatever its dedup id: so that id can only be
+ * compared with those of the same key. */
+static struct bytes dedup_scope(const struct sending *s, const struct queue_message *m)
+{
+    if (!s->t->fifo && m->key.n > 0)
+        return m->key;
+    return s->config->dedup_per_group ? m->group_id : BYTES_NONE;
 }
 
 /* Everything that does not depend on the partition's state or time, before any lock. */
@@ -62,13 +69,14 @@ static void prepare(struct sending *s, size_t i)
         .trace = m->trace,
         .group_id = m->group_id,
         .dedup_id = m->dedup_id,
+        .key = m->key,
+        .tombstone = m->tombstone,
     };
     memcpy(r->message.body_md5, m->body_md5, sizeof m->body_md5);
     if (m->group_id.n > 0)
         r->message.group_hash = secret_id_hash(s->t->q, BYTES_NONE, m->group_id);
     if (m->dedup_id.n > 0)
-        r->message.dedup_hash = secret_id_hash(
-            s->t->q, s->config->dedup_per_group ? m->group_id : BYTES_NONE, m->dedup_id);
+        r->message.dedup_hash = secret_id_hash(s->t->q, dedup_scope(s, m), m->dedup_id);
 }
 
 /* RFC 9562, version 4. */
@@ -88,8 +96,12 @@ static enum err send_one_locked(struct sending *s, size_t i, struct appending *a
     struct queue_partition *p = a->p;
     struct record_message *m = &s->parcels[i].record.message;
     int64_t delay_ms = s->messages[i].delay_ms;
-    m->delay_is_default = delay_ms < 0;
-    if (delay_ms < 0)
+    if (s->t->compact && m->key.n == 0)
+        return ERR_NEEDS_KEY;
+    m->delay_is_default = delay_ms < 0 || s->t->compact;
+    if (s->t->compact)
+        delay_ms = 0; /* nothing waits in a log */
+    else if (delay_ms < 0)
         delay_ms = s->config->delay_ms;
     m->accepted_ms = view->now_ms;
     m->sent_wall_ms = view->now_wall_ms;
@@ -104,6 +116,8 @@ static enum err send_one_locked(struct sending *s, size_t i, struct appending *a
         memcpy(sent->id, first.id.at, sizeof sent->id);
         return ERR_OK;
     }
+    if (e == ERR_OK)
+        e = limit_reserve_locked(a, s->config, record_message_bytes(m), &sent->had);
     if (e != ERR_OK)
         return e;
     m->id = message_id_new_locked(p);
@@ -118,38 +132,70 @@ static size_t bytes_to(const struct sending *s, uint32_t partition)
     size_t bytes = 0;
     for (size_t i = 0; i < s->n; i++)
         if (s->parcels[i].partition == partition)
-            bytes += s->messages[i].body.n + s->parcels[i].attributes.n + RECORD_EXTRA_BYTES;
+            bytes += s->messages[i].body.n + s->messages[i].key.n + s->parcels[i].attributes.n +
+                     RECORD_EXTRA_BYTES;
     return bytes;
 }
 
-/* All messages for one partition, in order, as one batch. Refusals wait for commit as well: what
- * they saw may not be committed yet. */
-static void send_to(struct sending *s, uint32_t partition, struct queue_wait *w)
+/* The messages for one partition from s->messages[*next] on, in order, as one batch, up to one for
+ * which room must be made first (ERR_NEED). Refusals wait for commit as well: what they saw may not
+ * be committed yet. */
+static enum err send_some(struct sending *s, uint32_t partition, size_t *next, struct queue_wait *w)
 {
     struct queue_partition *p = &s->t->partitions[partition];
     lock_take(&p->lk);
     enum err e = partition_check_locked(p, bytes_to(s, partition));
     if (e != ERR_OK) {
         lock_give(&p->lk);
-        for (size_t i = 0; i < s->n; i++)
-            if (s->parcels[i].partition == partition)
-                s->errs[i] = e;
-        return;
+        for (; *next < s->n; ++*next)
+            if (s->parcels[*next].partition == partition)
+                s->errs[*next] = e;
+        return ERR_OK;
     }
     struct partition_view view = partition_view_locked(p, s->config);
     struct appending a;
     append_begin_locked(&a, p, view.now_ms);
     size_t sent_n = 0;
-    for (size_t i = 0; i < s->n; i++) {
+    for (; *next < s->n && e != ERR_NEED; *next += e != ERR_NEED) {
+        size_t i = *next;
+        e = ERR_OK;
         if (s->parcels[i].partition != partition)
             continue;
-        s->errs[i] = send_one_locked(s, i, &a, &view);
-        sent_n += s->errs[i] == ERR_OK && !s->sent[i].duplicate;
+        e = s->full ? ERR_TOPIC_FULL : send_one_locked(s, i, &a, &view);
+        if (e == ERR_TOPIC_FULL && s->full)
+            s->sent[i].had = queue_topic_live(s->t);
+        s->errs[i] = e;
+        s->full = s->full || (e == ERR_TOPIC_FULL && s->t->fifo);
+        sent_n += e == ERR_OK && !s->sent[i].duplicate;
     }
     append_end_locked(&a, true);
     wait_mark_locked(w, p);
     lock_give(&p->lk);
     STAT_ADD(s->t->q, sent, sent_n);
+    return e == ERR_NEED ? ERR_NEED : ERR_OK;
+}
+
+/* Others may take the room that was made, so it is made a bounded number of times. */
+static void send_to(struct sending *s, uint32_t partition, struct queue_wait *w)
+{
+    size_t next = 0, at = 0;
+    int tries = 0;
+    if (limit_lets_go(s->config))
+        heads_begin(&s->t->partitions[partition]);
+    while (send_some(s, partition, &next, w) == ERR_NEED) {
+        tries = next == at ? tries + 1 : 0;
+        at = next;
+        enum err e = ERR_BUSY;
+        if (tries < ROOM_TRIES_MAX)
+            e = limit_make_room(s->t, s->config,
+                                record_message_bytes(&s->parcels[next].record.message));
+        if (e == ERR_OK)
+            continue;
+        s->errs[next] = e;
+        s->sent[next].had = queue_topic_live(s->t);
+        s->full = s->full || s->t->fifo;
+        next++;
+    }
 }
 
 /* A whole call goes to one partition, so that it is one batch; the next call to the next. */
@@ -163,9 +209,9 @@ static uint32_t partition_in_turn(struct queue_topic *t)
     return 0;
 }
 
-static uint32_t partition_of(const struct queue_topic *t, const struct id_hash *hash)
+static uint32_t partition_of(const struct queue_topic *t, struct id_hash hash)
 {
-    return (uint32_t)(le_load_u64(hash->at + 8) % t->partitions_n);
+    return (uint32_t)(le_load_u64(hash.at + 8) % t->partitions_n);
 }
 
 static void choose(struct sending *s)
@@ -174,9 +220,12 @@ static void choose(struct sending *s)
     for (size_t i = 0; i < s->n; i++) {
         const struct record_message *m = &s->parcels[i].record.message;
         if (s->t->fifo)
-            s->parcels[i].partition = partition_of(s->t, &m->group_hash);
+            s->parcels[i].partition = partition_of(s->t, m->group_hash);
+        else if (m->key.n > 0)
+            s->parcels[i].partition =
+                partition_of(s->t, secret_id_hash(s->t->q, BYTES_NONE, m->key));
         else if (m->dedup_id.n > 0)
-            s->parcels[i].partition = partition_of(s->t, &m->dedup_hash);
+            s->parcels[i].partition = partition_of(s->t, m->dedup_hash);
         else
             s->parcels[i].partition = turn;
     }
@@ -185,9 +234,7 @@ static void choose(struct sending *s)
 static enum err may_send(struct queue_topic *t)
 {
     enum err e = topic_check(t);
-    /* Between two rounds of the housekeeper a fast client could fill the whole reserve. */
-    if (__atomic_load_n(&t->q->unlooked_bytes, __ATOMIC_RELAXED) >= SPACE_LOOK_BYTES)
-        house_look_at_disk(t->q);
+    space_look_if_due(t->q);
     if (e == ERR_OK && __atomic_load_n(&t->q->space_low, __ATOMIC_RELAXED))
         e = ERR_NO_SPACE;
     return e;
@@ -215,6 +262,8 @@ void queue_send(struct queue_topic *t, const struct queue_message *messages, siz
 {
     struct parcel few[PARCELS_FEW];
     CHECK(n >= 1 && n <= QUEUE_SEND_MAX);
+    for (size_t i = 0; i < n; i++)
+        CHECK(messages[i].key.n <= QUEUE_KEY_BYTES_MAX && (!messages[i].tombstone || t->compact));
     enum err e = may_send(t);
     if (e != ERR_OK) {
         for (size_t i = 0; i < n; i++)

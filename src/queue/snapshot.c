@@ -3,6 +3,8 @@
  * snapshot and what follows it. While serving, a snapshot is folded a second time from the one
  * before, in bounded memory and without the partition's lock; a clean stop saves the live state.
  * Equal states give equal bytes, so both are the same. */
+#include <stdlib.h>
+
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/note.h"
@@ -13,6 +15,8 @@ enum {
     FOLD_RECORDS_AT_A_TIME = 2000, /* between two looks at the alarms */
     SNAPSHOT_LOG_RATIO = 8,
     STOP_LOG_SHARE = 4096, /* by default 16 KiB */
+    REPLAY_RATIO = 4,      /* of all logs together; by default 256 MiB */
+    TOGETHER_MAX = 1000,   /* snapshots synced together while serving */
     RECORD_HEAD_BYTES = 4, /* what a record takes beside its payload, roughly */
 };
 
@@ -121,6 +125,7 @@ static void make(struct queue_partition *p)
     if (e == ERR_OK)
         p->snapshot_bytes = state.n;
     lock_give(&p->lk);
+    snapshot_count(p->q, -(int64_t)log_bytes);
     if (e != ERR_OK)
         note_failure(p, e);
     buf_fini(&state);
@@ -155,22 +160,125 @@ void snapshot_if_due(struct queue_partition *p)
         make(p);
 }
 
-/* A few records are replayed faster than a snapshot is synced, and a stop of thousands of
- * partitions must end before its supervisor loses patience. What is skipped counts on over the
- * next start, so a log gets its snapshot once there is something in it. */
-void snapshot_at_stop(struct queue_partition *p)
+/* ---- many at once ---- */
+
+void snapshot_count(struct queue *q, int64_t log_bytes)
 {
-    if (p->closed || p->log_bytes <= p->q->snapshot_log_bytes / STOP_LOG_SHARE ||
-        plog_failed(p->q->plog))
-        return;
-    uint64_t offset = plog_durable(p->log);
-    CHECK(offset == plog_end(p->log));
+    __atomic_fetch_add(&q->replay_bytes, (uint64_t)log_bytes, __ATOMIC_RELAXED);
+}
+
+struct grown {
+    struct queue_partition *p;
+    uint64_t log_bytes;
+    uint64_t state_bytes;
+};
+
+static int largest_first(const void *a, const void *b)
+{
+    const struct grown *x = a, *y = b;
+    return (x->log_bytes < y->log_bytes) - (x->log_bytes > y->log_bytes);
+}
+
+/* The partitions with the most to replay, until half of it all is with them. */
+static size_t find_grown(const struct queue *q, struct queue_topic **topics, size_t topics_n,
+                         struct grown **out)
+{
+    size_t n = 0, partitions = 0, taken = 0;
+    uint64_t all = 0, sum = 0;
+    for (size_t i = 0; i < topics_n; i++)
+        partitions += topics[i]->partitions_n;
+    struct grown *grown = mem_new_array(partitions + 1, sizeof grown[0]);
+    for (size_t i = 0; i < topics_n; i++)
+        for (uint32_t k = 0; k < topics[i]->partitions_n; k++) {
+            struct queue_partition *p = &topics[i]->partitions[k];
+            if (p->closed)
+                continue;
+            lock_take(&p->lk);
+            grown[n] = (struct grown){p, p->log_bytes, p->snapshot_bytes};
+            lock_give(&p->lk);
+            all += grown[n++].log_bytes;
+        }
+    qsort(grown, n, sizeof grown[0], largest_first);
+    while (taken < n && taken < TOGETHER_MAX && sum < all / 2)
+        sum += grown[taken++].log_bytes;
+    *out = grown;
+    return all >= REPLAY_RATIO * q->snapshot_log_bytes ? taken : 0;
+}
+
+static bool put_grown(struct plog_snapshots *all, struct grown *g)
+{
     struct buf state = BUF_EMPTY;
-    partition_save(p->state, &state);
-    enum err e = plog_snapshot_write(p->log, offset, buf_bytes(&state));
-    if (e != ERR_OK)
-        note_failure(p, e);
+    uint64_t offset;
+    enum err e = snapshot_fold(g->p, &state, &offset);
+    if (e == ERR_OK)
+        e = plog_snapshots_put(all, g->p->log, offset, buf_bytes(&state));
+    g->state_bytes = state.n;
     buf_fini(&state);
+    if (e != ERR_OK)
+        note_failure(g->p, e);
+    return e == ERR_OK;
+}
+
+void snapshots_bound(struct queue *q)
+{
+    uint64_t bytes = __atomic_load_n(&q->replay_bytes, __ATOMIC_RELAXED);
+    size_t topics_n;
+    struct grown *grown;
+    if (bytes < REPLAY_RATIO * q->snapshot_log_bytes || plog_failed(q->plog))
+        return;
+    struct queue_topic **topics = topics_lend(q, &topics_n);
+    size_t n = find_grown(q, topics, topics_n, &grown);
+    struct plog_snapshots *all = plog_snapshots_begin(q->plog);
+    for (size_t i = 0; i < n; i++)
+        if (!put_grown(all, &grown[i]))
+            grown[i].state_bytes = 0;
+    enum err e = plog_snapshots_end(all);
+    if (e != ERR_OK)
+        note(NOTE_WARNING, "queue", "%zu snapshots: %s", n, err_text(e));
+    for (size_t i = 0; i < n; i++) {
+        struct queue_partition *p = grown[i].p;
+        lock_take(&p->lk);
+        /* After a failure the next attempt waits for as much log again. */
+        p->log_bytes -= grown[i].log_bytes;
+        if (e == ERR_OK && grown[i].state_bytes > 0)
+            p->snapshot_bytes = grown[i].state_bytes;
+        lock_give(&p->lk);
+        snapshot_count(q, -(int64_t)grown[i].log_bytes);
+        house_touch(p);
+    }
+    mem_free(grown);
+    topics_give_back(topics, topics_n);
+}
+
+/* A few records are replayed faster than a snapshot is synced. What is skipped counts on over the
+ * next start, so a log gets its snapshot once there is something in it. */
+static bool is_wanted_at_stop(const struct queue_partition *p)
+{
+    return !p->closed && p->log_bytes > p->q->snapshot_log_bytes / STOP_LOG_SHARE;
+}
+
+void snapshots_at_stop(struct queue *q, struct queue_topic **topics, size_t n)
+{
+    if (plog_failed(q->plog))
+        return;
+    struct plog_snapshots *all = plog_snapshots_begin(q->plog);
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < topics[i]->partitions_n; k++) {
+            struct queue_partition *p = &topics[i]->partitions[k];
+            if (!is_wanted_at_stop(p))
+                continue;
+            uint64_t offset = plog_durable(p->log);
+            CHECK(offset == plog_end(p->log));
+            struct buf state = BUF_EMPTY;
+            partition_save(p->state, &state);
+            enum err e = plog_snapshots_put(all, p->log, offset, buf_bytes(&state));
+            if (e != ERR_OK)
+                note_failure(p, e);
+            buf_fini(&state);
+        }
+    enum err e = plog_snapshots_end(all);
+    if (e != ERR_OK)
+        note(NOTE_WARNING, "queue", "snapshots of the stop: %s", err_text(e));
 }
 
 void snapshot_recover(struct queue_partition *p)
@@ -180,6 +288,7 @@ void snapshot_recover(struct queue_partition *p)
     enum err e = load_below(p, UINT64_MAX, &state, &from, &p->snapshot_bytes);
     if (e == ERR_OK)
         e = from <= end ? fold(p, state, from, end, false, &p->log_bytes) : ERR_CORRUPT;
+    snapshot_count(p->q, (int64_t)p->log_bytes);
     if (e == ERR_OK && partition_next_number(state) != plog_end_number(p->log))
         e = ERR_CORRUPT;
     if (e != ERR_OK) {
@@ -190,5 +299,6 @@ void snapshot_recover(struct queue_partition *p)
     }
     partition_free(p->state);
     p->state = state;
+    account_open(p);
     move_recover(p);
 }

@@ -4,6 +4,7 @@
  * Locks, in the order in which they may be taken:
  *   queue.topics_lk     the registry of topics, the list of dropped ones
  *   partition.lk        one partition: its log's end, state, windows, marks. Never two at a time
+ *   topic.limits_lk     a leaf: reserving what a topic may still take
  *   waiters.lk          long polls of one topic and group
  *   queue.house_lk      alarms and the housekeeper's sleep
  *   jobs.lk, committer.lk   leaves of the two other threads
@@ -27,6 +28,7 @@
 #include "catalog/redrive.h"
 #include "partition/look.h"
 #include "plog/plog.h"
+#include "queue/key_map.h"
 #include "queue/queue.h"
 
 enum {
@@ -36,6 +38,7 @@ enum {
     LEASE_TOTAL_MS = 12 * 60 * 60 * 1000, /* SQS: no message is invisible for longer */
     BODIES_BYTES_MAX = 1 << 20,           /* of one receive, beyond its first message */
     TOPICS_MAX = 100000,
+    JOB_THREADS = 16, /* the catalogue thread and its helpers */
 };
 
 /* A place in a log behind MOVE records: all moves below seq_end lie below offset. */
@@ -49,6 +52,18 @@ struct clean_look {
     uint64_t offset; /* names the segment */
     uint64_t seen;   /* messages wanted at the last look */
     uint64_t tried;  /* and when it was last measured; UINT64_MAX: not in this life */
+};
+
+/* What is known of a message near the head of its partition (heads.c). */
+struct head {
+    int64_t accepted_ms;    /* INT64_MIN: it cannot be read */
+    uint32_t message_bytes; /* 0: likewise */
+};
+struct heads {
+    uint64_t first; /* of numbers [first, first + n) */
+    size_t n;
+    struct head *ring; /* owned; room is 0 or a power of two */
+    size_t room, at;
 };
 
 struct queue_partition {
@@ -72,19 +87,29 @@ struct queue_partition {
     uint64_t head_number;                        /* retention: the oldest wanted message ... */
     int64_t head_accepted_ms; /* ... and when it was accepted; INT64_MIN: not known */
 
+    struct heads heads; /* of topics that let their oldest messages go */
+
     struct move_place moves_newest, moves_watched; /* offset 0: none */
     uint64_t moves_committed_end;                  /* MOVEs below this seq are committed */
+
+    struct heap_node keep; /* in queue.keeps; guarded by house_lk */
 
     /* the housekeeper's own */
     uint64_t released_number, released_offset; /* of the last release */
     uint64_t finished_number; /* nothing below is wanted, once all before finished_end is durable */
     uint64_t finished_end;
+    uint64_t kept_end;        /* the log's end at the last look */
     struct clean_look *looks; /* owned, by offset */
     size_t looks_n;
     int64_t clean_look_ms; /* not before */
     uint64_t clean_seen_end;
+    /* of compact topics: since the last pass that ended */
+    uint64_t compacted_offset; /* what lies below is clean */
+    int64_t compact_late_ms;   /* from then on, what is dirty is compacted however little it is */
+    int64_t tombstone_ms;      /* when the oldest tombstone that was left was accepted; INT64_MAX */
 
     /* atomic */
+    bool touched;         /* queue.keeps holds it for the next second */
     bool moves_open;      /* MOVE records that are committed may need driving */
     size_t window_bytes;  /* as counted in queue.windows_bytes */
     uint64_t window_used; /* queue.windows_tick when last used */
@@ -117,17 +142,21 @@ struct queue_topic {
     struct queue *q;
     struct uuid id;
     char name[TOPIC_NAME_MAX + 1];
-    bool fifo;
+    bool fifo, compact;
     uint32_t partitions_n;
     struct queue_partition *partitions;
     struct queue_waiters waiters;
 
+    struct lock limits_lk;           /* of those who raise the account under a limit */
     struct topic_settings *settings; /* atomic */
     struct topic_settings *retired;  /* guarded by topics_lk */
     unsigned refs;                   /* atomic; rises from zero never */
-    bool dropped;                    /* atomic */
+    bool registered, dropped;        /* atomic */
+    bool in_doubt; /* atomic: a start may find it deleted, so nothing more is accepted */
     uint32_t send_turn;              /* atomic */
     uint32_t receive_turn;           /* atomic */
+    uint64_t live_messages;          /* atomic: sums over the partitions, of group default ... */
+    uint64_t live_bytes;             /* ... and what sends have reserved */
     /* The housekeeper's own: of the redrive under way, since its last step. */
     uint64_t redriven;
     enum redrive_failure redrive_failure;
@@ -144,8 +173,11 @@ struct queue_topic {
 struct job_list {
     struct lock lk;
     struct lock_signal changed;
+    struct lock_signal helpers_changed;
     struct queue_job *first, *last;
     size_t n;
+    uint64_t running[JOB_THREADS]; /* `beside` of each job that runs */
+    size_t running_n;
 };
 
 struct committer {
@@ -168,9 +200,26 @@ struct attempts {
     struct attempt *first, *last; /* the first ends first */
 };
 
+/* The pass of compaction under way (compact.c); one at a time. The housekeeper's own. */
+struct queue_compaction {
+    bool active;
+    struct uuid topic;
+    uint32_t partition;
+    int64_t now_ms; /* when it began: what is old enough then goes */
+    int64_t delete_retention_ms;
+    struct key_map keys;            /* of the messages in [the last pass's end, end_offset) */
+    bool full;                      /* it ends where the map was full */
+    uint64_t scan_offset, scan_end; /* what is still to be read */
+    uint64_t end_offset, end_number;
+    uint64_t clean_offset; /* the next segment to be cleaned begins at or behind it */
+    int64_t tombstone_ms;  /* as in struct queue_partition */
+    int64_t next_ms;
+};
+
 /* The cleaning under way; one at a time. The housekeeper's own. */
 struct queue_cleaning {
     struct plog_clean *job; /* NULL: none */
+    bool compacts;          /* it is the compaction's */
     struct uuid topic;
     uint32_t partition;
     struct queue_partition *p; /* during a step */
@@ -191,6 +240,7 @@ struct queue {
     uint64_t snapshot_log_bytes;
     uint64_t segment_bytes;
     uint64_t in_flight_max;
+    size_t compact_keys_max;
     int64_t time_base_ms; /* partition time = this + boot_ms; atomic */
 
     struct lock topics_lk;
@@ -201,10 +251,12 @@ struct queue {
     struct queue_topic *redriving; /* those with a redrive under way, without references */
     struct attempts attempts;
     struct rng rng;
+    uint64_t partitions_made;
 
     struct lock house_lk;
     /* guarded by house_lk */
     struct heap alarms; /* of waiters, by partition time */
+    struct heap keeps;  /* of partitions, by when the housekeeper looks at them next */
     struct lock_signal house_changed;
     bool house_called;
     int64_t house_sleeps_until_ms;
@@ -213,20 +265,24 @@ struct queue {
     int64_t house_next_ms;
     int64_t redrive_next_ms; /* when redrives go on; INT64_MAX: there is none */
     bool failure_told;
+    bool moves_later; /* some could not be driven and are tried again in a second */
     struct queue_cleaning cleaning;
+    struct queue_compaction compaction;
 
     struct job_list jobs;
     struct committer committer;
     bool threads; /* atomic: they run */
     bool stop;    /* atomic */
-    pthread_t thread_house, thread_committer, thread_jobs;
+    pthread_t thread_house, thread_committer, thread_jobs[JOB_THREADS];
 
     /* atomic */
     bool marks_wait; /* somebody waits, perhaps for what was appended without a waiter */
     bool moves_open;
     bool redrives_called; /* one was started or cancelled */
     bool space_low, space_out;
-    uint64_t unlooked_bytes; /* appended since the disk's free space was last looked at */
+    uint64_t replay_bytes;     /* of all logs since their newest snapshots */
+    uint64_t unlooked_bytes;   /* appended since the disk's free space was last looked at */
+    uint64_t space_look_bytes; /* so many are looked at again */
     size_t windows_bytes;
     uint64_t windows_tick;
     struct queue_stats stats;
@@ -270,8 +326,9 @@ void topic_settings_swap(struct queue_topic *t, struct topic_config *config, int
 /* All ready topics, each with a reference; given back with topics_give_back. */
 struct queue_topic **topics_lend(struct queue *q, size_t *n);
 void topics_give_back(struct queue_topic **topics, size_t n);
-/* NULL: no such group. */
+/* NULL: no such group, and topic_no_group says why. */
 struct queue_waiters *topic_waiters(struct queue_topic *t, struct bytes group);
+enum err topic_no_group(const struct queue_topic *t) MUST_USE;
 /* ERR_OK when verbs may run on t. */
 enum err topic_check(const struct queue_topic *t) MUST_USE;
 
@@ -293,6 +350,7 @@ struct appending {
     bool moves;
     uint64_t move_seq; /* of the last MOVE */
     int64_t now_ms;
+    uint32_t reserved_bytes; /* of the next message: in the topic's account already; 0: nothing */
 };
 void append_begin_locked(struct appending *a, struct queue_partition *p, int64_t now_ms);
 void append_put_locked(struct appending *a, const struct record *r);
@@ -304,6 +362,51 @@ void partition_fini(struct queue_partition *p);
 /* The log belongs to p from now on. */
 void partition_attach(struct queue_partition *p, struct plog_log *log);
 void partition_close(struct queue_partition *p, const char *where);
+
+/* ---- account.c ---- */
+
+/* Of group default; zeros when it is not there yet. */
+struct partition_live account_now_locked(const struct queue_partition *p);
+/* Differences, modulo 2^64. */
+void account_change(struct queue_topic *t, uint64_t messages, uint64_t bytes);
+/* SIZES of what the grant leases and moves: to be called before its records are put. */
+void account_sizes_locked(struct appending *a, const struct partition_grant *g);
+/* SIZES of one message, or of some in a row, 0 where a size is not known: before the record that
+ * finishes them. What the state knows already is left out. */
+void account_size_locked(struct appending *a, uint64_t number, uint32_t bytes);
+void account_run_locked(struct appending *a, uint64_t first, const uint32_t *bytes, size_t n);
+/* Reads the message; 0: it cannot be read. No lock held. */
+uint32_t account_size_read(struct queue_partition *p, uint64_t number);
+/* p's state was recovered: counts it for its topic, anew if need be. */
+void account_open(struct queue_partition *p);
+
+/* ---- heads.c: what is known of the oldest messages ---- */
+
+void heads_fini(struct heads *h);
+/* A message was appended. */
+void heads_note_locked(struct queue_partition *p, uint64_t number, const struct record_message *m);
+/* NULL: not known. Lent until the next call. */
+const struct head *heads_find_locked(struct queue_partition *p, uint64_t number);
+/* Reads on behind what is known; false: nothing came of it. No lock held. */
+bool heads_read(struct queue_partition *p);
+/* Before sends to p: if there are messages of which nothing is known, they are read, so that those
+ * that follow adjoin. No lock held. */
+void heads_begin(struct queue_partition *p);
+
+/* ---- limit.c ---- */
+
+/* The topic's oldest messages may have to go. */
+bool limit_lets_go(const struct topic_config *c);
+/* A place for a message of so many bytes in the topic's account, for the next MESSAGE that is put
+ * into `a`. ERR_TOPIC_FULL, ERR_NEED (limit_make_room can help): `*had` is what the topic holds. */
+enum err limit_reserve_locked(struct appending *a, const struct topic_config *c, uint32_t bytes,
+                              struct queue_live *had) MUST_USE;
+/* Lets go as many of the topic's oldest messages as must. ERR_OK: there was room, try again.
+ * ERR_TOPIC_FULL: nothing may go. ERR_BUSY, and as partition_check_locked. No lock held. */
+enum err limit_make_room(struct queue_topic *t, const struct topic_config *c,
+                         uint32_t bytes) MUST_USE;
+/* The housekeeper's: a bounded step of retention by size. */
+void limit_retain(struct queue_topic *t);
 
 /* ---- send.c ---- */
 
@@ -391,28 +494,67 @@ void house_alarm(struct queue *q, struct queue_waiters *ws, int64_t at_ms);
 void house_alarm_drop(struct queue *q, struct queue_waiters *ws);
 /* The housekeeper has work now. */
 void house_call(struct queue *q);
-void house_run(struct queue *q); /* its thread */
-/* Whether there is room for sends and receives. Under no lock. */
-void house_look_at_disk(struct queue *q);
+void house_on_full(void *queue); /* for plog_options */
+/* Something was appended to p or is otherwise new: it is looked at within a second. Partitions that
+ * nobody touches are looked at when their oldest message expires. Any lock below house_lk. */
+void house_touch(struct queue_partition *p);
+void house_touch_all(struct queue_topic *t);
+void house_untouch(struct queue_partition *p); /* before it is freed */
+void house_run(struct queue *q);               /* its thread */
+/* Looks at all partitions that are due. */
+void house_keep_due(struct queue *q);
 /* Long work of the housekeeper calls this now and then. */
 void house_ring(struct queue *q);
+
+/* ---- room on the disk (space.c) ---- */
+
+/* Sets space_low and space_out by what is free. No lock held. */
+void space_look(struct queue *q);
+/* The same, once enough was appended since the last look. */
+void space_look_if_due(struct queue *q);
+/* What is made ahead, or kept before it is swept, is this large; on a small disk a share of it. */
+uint64_t space_share(const struct queue *q, uint64_t wanted_bytes);
 
 /* ---- retention.c ---- */
 
 /* One bounded step: true when there may be more to trim. */
 bool retention_trim(struct queue_partition *p);
-void retention_release(struct queue_partition *p);
+/* True when the next look has something to release. */
+bool retention_release(struct queue_partition *p);
+/* When there will be something to trim, as far as is known: at once when the oldest message has not
+ * been looked at, INT64_MAX when there is no message. */
+int64_t retention_next_ms(struct queue_partition *p);
 
 /* ---- clean.c ---- */
 
 /* Begins a cleaning of p's log if it is time to look, none is under way, and one is worth it. */
 void clean_look(struct queue_partition *p);
+/* When clean_look has something to do; INT64_MAX: not before more is appended. */
+int64_t clean_look_next_ms(struct queue_partition *p);
 /* Goes on with the one under way. No lock held. */
 void clean_step(struct queue *q);
 /* When it wants to be called again; INT64_MAX: none is under way. */
 int64_t clean_next_ms(const struct queue *q);
 /* Before the logs are closed. */
 void clean_stop(struct queue *q);
+/* For plog_wanted, with a queue_cleaning as its self: under the partition's lock for microseconds.
+ */
+uint64_t clean_ask(void *cleaning, uint64_t first, size_t n, bool *wanted);
+
+/* ---- compact.c ---- */
+
+enum { COMPACT_KEYS_MAX = 390000 }; /* 12 MiB */
+
+/* Begins a pass over p's log, that of a compact topic, if it is time to look and one is due. */
+void compact_look(struct queue_partition *p);
+/* Goes on with the pass under way. No lock held. */
+void compact_step(struct queue *q);
+/* When it wants to be called again; INT64_MAX: none is under way. */
+int64_t compact_next_ms(const struct queue *q);
+/* The cleaning of p that the pass began has ended. */
+void compact_cleaned(struct queue_partition *p, enum err e);
+/* Before the logs are closed. */
+void compact_stop(struct queue *q);
 
 /* ---- move.c ---- */
 
@@ -447,10 +589,14 @@ void redrive_failed(struct queue_topic *t, enum redrive_failure failure);
 /* The state as of the durable end, folded from the newest snapshot without p's lock. */
 enum err snapshot_fold(struct queue_partition *p, struct buf *state, uint64_t *offset) MUST_USE;
 void snapshot_if_due(struct queue_partition *p);
+/* Makes those of the largest logs when a start would have to replay too much of all of them. */
+void snapshots_bound(struct queue *q);
+/* The partition's log has grown by so much since its newest snapshot, or one was made. */
+void snapshot_count(struct queue *q, int64_t log_bytes);
 /* Due or not, makes what is missing of two snapshots at `offset` (durable) or above. */
 void snapshot_raise_older(struct queue_partition *p, uint64_t offset);
-/* Of the live state; nobody else runs. */
-void snapshot_at_stop(struct queue_partition *p);
+/* Of the live states of all partitions, synced together; nobody else runs. */
+void snapshots_at_stop(struct queue *q, struct queue_topic **topics, size_t n);
 /* The state from the newest snapshot and what follows; closes the partition when that fails. */
 void snapshot_recover(struct queue_partition *p);
 
@@ -459,6 +605,7 @@ void snapshot_recover(struct queue_partition *p);
 /* Tells what has come about: t was made (0, INT64_MIN), or had these warnings and this retention
  * before. */
 void advice_after_change(struct queue_topic *t, unsigned warnings_before, int64_t retention_before);
+void advice_after_delete(struct queue_topic *t);
 
 /* ---- topic_change.c ---- */
 
@@ -475,6 +622,6 @@ void commit_fini(struct queue *q);
 void commit_run(struct queue *q); /* the committer's thread */
 void jobs_init(struct queue *q);
 void jobs_fini(struct queue *q);
-void jobs_run(struct queue *q); /* the catalogue thread */
+void jobs_run(struct queue *q, bool helper); /* the catalogue thread, or a helper of it */
 
 #endif

@@ -33,14 +33,18 @@ struct queue_topic *topic_new(struct queue *q, struct topic_config *config, int6
     memcpy(t->id.at, config->id, sizeof t->id.at);
     memcpy(t->name, config->name, sizeof t->name);
     t->fifo = config->fifo;
+    t->compact = config->compact;
     t->partitions_n = config->partitions;
     t->refs = 1;
     t->settings = settings_new(config, rev);
+    lock_init(&t->limits_lk, LOCK_RANK_LIMITS);
     waiters_init(&t->waiters, t, GID_DEFAULT);
     t->partitions = mem_new_array(t->partitions_n, sizeof t->partitions[0]);
     lock_take(&q->topics_lk);
-    for (uint32_t i = 0; i < t->partitions_n; i++)
+    for (uint32_t i = 0; i < t->partitions_n; i++) {
         t->partitions[i].rng.state = rng_next(&q->rng);
+        t->partitions[i].keep.tie = q->partitions_made++;
+    }
     lock_give(&q->topics_lk);
     for (uint32_t i = 0; i < t->partitions_n; i++)
         partition_init(&t->partitions[i], t, i);
@@ -53,6 +57,7 @@ void topic_free(struct queue_topic *t)
         partition_fini(&t->partitions[i]);
     mem_free(t->partitions);
     waiters_fini(&t->waiters);
+    lock_fini(&t->limits_lk);
     settings_free(t->settings);
     settings_free(t->retired);
     redrive_free(t);
@@ -66,6 +71,8 @@ void topic_register(struct queue_topic *t)
     HASH_ADD_KEYPTR(by_name, q->topics_by_name, t->name, strlen(t->name), t);
     HASH_ADD_KEYPTR(by_id, q->topics_by_id, t->id.at, sizeof t->id.at, t);
     lock_give(&q->topics_lk);
+    __atomic_store_n(&t->registered, true, __ATOMIC_RELEASE);
+    house_touch_all(t);
 }
 
 void topic_unregister(struct queue_topic *t)
@@ -194,6 +201,7 @@ void topic_settings_swap(struct queue_topic *t, struct topic_config *config, int
     old->retired_next = t->retired;
     __atomic_store_n(&t->retired, old, __ATOMIC_RELAXED);
     lock_give(&t->q->topics_lk);
+    house_touch_all(t); /* messages may expire earlier */
 }
 
 struct queue_topic **topics_lend(struct queue *q, size_t *n)
@@ -243,7 +251,13 @@ void queue_topics_each(struct queue *q, struct bytes prefix, struct bytes from,
 
 struct queue_waiters *topic_waiters(struct queue_topic *t, struct bytes group)
 {
-    return group.n == 0 || bytes_equal(group, BYTES_OF("default")) ? &t->waiters : NULL;
+    bool known = group.n == 0 || bytes_equal(group, BYTES_OF("default"));
+    return known && !t->compact ? &t->waiters : NULL;
+}
+
+enum err topic_no_group(const struct queue_topic *t)
+{
+    return t->compact ? ERR_LOG_ONLY : ERR_NOT_FOUND;
 }
 
 enum err topic_check(const struct queue_topic *t)

@@ -153,6 +153,8 @@ static enum err logs_create(struct queue_topic *t)
 static void group_create(struct queue_partition *p)
 {
     struct partition_group_info group;
+    if (p->topic->compact)
+        return;
     lock_take(&p->lk);
     if (!p->closed && !partition_group_find(p->state, GID_DEFAULT, &group)) {
         struct record r = {.type = RECORD_GROUP};
@@ -208,10 +210,13 @@ static void logs_remove(struct queue_topic *t)
     }
 }
 
-/* What cannot be taken back is taken back at the next start. */
+/* What cannot be taken back is taken back at the next start, or finished. Once the catalogue has
+ * failed it may hold the topic as ready, which must not be without its logs then. */
 static void create_undo(struct queue_topic *t)
 {
     struct queue *q = t->q;
+    if (catalog_failed(q->catalog))
+        return;
     logs_remove(t);
     if (plog_failed(q->plog)) /* files may be left, and the keys say whose they are */
         return;
@@ -265,8 +270,9 @@ enum err queue_topic_create(struct queue *q, const struct topic_config *want,
     e = topic_create_finish(t);
     if (e != ERR_OK) {
         create_undo(t);
+        bool logs_know_it = catalog_failed(q->catalog);
         lock_take(&q->topics_lk);
-        t->freed_at_ms = queue_now_ms(q);
+        t->freed_at_ms = logs_know_it ? INT64_MAX : queue_now_ms(q);
         t->dropped_next = q->freed;
         q->freed = t;
         lock_give(&q->topics_lk);
@@ -302,6 +308,8 @@ static enum err change_once(struct queue_topic *t, int64_t version,
         e = topic_config_decode(kv.value, &config);
     if (e == ERR_OK) {
         e = config.state == TOPIC_READY ? change(arg, &config) : ERR_NOT_FOUND;
+        if (e == ERR_OK && config.compact != t->compact)
+            e = ERR_INVALID;
         if (e == ERR_OK)
             e = check_sound(&config);
         config.modified_wall_ms = clock_wall_ms(t->q->clock);
@@ -381,8 +389,16 @@ enum err queue_topic_delete_if(struct queue_topic *t, int64_t version)
     do {
         e = mark_deleting(t, version);
     } while (e == ERR_CONFLICT && version == 0);
-    if (e == ERR_OK)
+    if (e == ERR_OK) {
         topic_unregister(t);
+        advice_after_delete(t);
+    }
+    /* The catalogue may hold it as deleted: a start would take along what is accepted from now on.
+     */
+    if (e == ERR_IO) {
+        __atomic_store_n(&t->in_doubt, true, __ATOMIC_RELEASE);
+        waiters_wake_all(&t->waiters);
+    }
     return e;
 }
 

@@ -99,39 +99,53 @@ enum err window_fill(struct queue_partition *p, uint64_t number)
     return e;
 }
 
-/* The partition whose window was used longest ago, with a reference on its topic. */
-static struct queue_partition *oldest_window(struct queue *q)
+struct used_window {
+    struct queue_partition *p;
+    uint64_t used;
+};
+
+static int oldest_first(const void *a, const void *b)
 {
-    size_t n;
-    struct queue_topic **topics = topics_lend(q, &n);
-    struct queue_partition *oldest = NULL;
-    uint64_t oldest_used = UINT64_MAX;
-    for (size_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < topics[i]->partitions_n; k++) {
-            struct queue_partition *p = &topics[i]->partitions[k];
-            uint64_t used = __atomic_load_n(&p->window_used, __ATOMIC_RELAXED);
-            if (__atomic_load_n(&p->window_bytes, __ATOMIC_RELAXED) == 0 || used >= oldest_used)
-                continue;
-            oldest = p;
-            oldest_used = used;
-        }
-    if (oldest != NULL)
-        topic_lend(oldest->topic);
-    topics_give_back(topics, n);
-    return oldest;
+    const struct used_window *x = a, *y = b;
+    return (x->used > y->used) - (x->used < y->used);
 }
 
+static size_t find_windows(struct queue_topic **topics, size_t topics_n, struct used_window **out)
+{
+    size_t n = 0, partitions = 0;
+    for (size_t i = 0; i < topics_n; i++)
+        partitions += topics[i]->partitions_n;
+    struct used_window *all = mem_new_array(partitions + 1, sizeof all[0]);
+    for (size_t i = 0; i < topics_n; i++)
+        for (uint32_t k = 0; k < topics[i]->partitions_n; k++) {
+            struct queue_partition *p = &topics[i]->partitions[k];
+            if (__atomic_load_n(&p->window_bytes, __ATOMIC_RELAXED) > 0)
+                all[n++] =
+                    (struct used_window){p, __atomic_load_n(&p->window_used, __ATOMIC_RELAXED)};
+        }
+    qsort(all, n, sizeof all[0], oldest_first);
+    *out = all;
+    return n;
+}
+
+/* All are looked at once, however many must go. */
 void windows_bound(struct queue *q)
 {
-    while (__atomic_load_n(&q->windows_bytes, __ATOMIC_RELAXED) > WINDOWS_BYTES_MAX) {
-        struct queue_partition *p = oldest_window(q);
-        if (p == NULL)
-            return;
+    size_t topics_n;
+    struct used_window *all;
+    if (__atomic_load_n(&q->windows_bytes, __ATOMIC_RELAXED) <= WINDOWS_BYTES_MAX)
+        return;
+    struct queue_topic **topics = topics_lend(q, &topics_n);
+    size_t n = find_windows(topics, topics_n, &all);
+    for (size_t i = 0;
+         i < n && __atomic_load_n(&q->windows_bytes, __ATOMIC_RELAXED) > WINDOWS_BYTES_MAX; i++) {
+        struct queue_partition *p = all[i].p;
         lock_take(&p->lk);
         partition_window_free(p->window);
         p->window = NULL;
         window_count_locked(p);
         lock_give(&p->lk);
-        queue_topic_give_back(p->topic);
     }
+    mem_free(all);
+    topics_give_back(topics, topics_n);
 }

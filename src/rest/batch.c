@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/check.h"
+#include "front/rules.h"
 #include "rest/message.h"
 #include "rest/put.h"
 #include "rest/sent.h"
@@ -38,9 +39,14 @@ void rest_sent_put(struct json_writer *w, const struct queue_sent *sent, const u
     json_end_object(w);
 }
 
-void rest_sent_fault(struct rest_fault *f, enum err e)
+void rest_sent_fault(struct rest_fault *f, enum err e, const struct topic_config *config,
+                     const struct queue_sent *sent)
 {
-    if (e == ERR_FULL)
+    char text[FRONT_FULL_TEXT_ROOM];
+    if (e == ERR_TOPIC_FULL) {
+        front_full_text(config, sent, text);
+        rest_fault_set(f, REST_PROBLEM_TOPIC_FULL, "%s", text);
+    } else if (e == ERR_FULL)
         rest_fault_set(f, REST_PROBLEM_TOO_MANY_DEDUPLICATION_IDS, "%s", err_text(e));
     else
         rest_fault_of_err(f, e);
@@ -48,11 +54,29 @@ void rest_sent_fault(struct rest_fault *f, enum err e)
 
 /* ---- reading ---- */
 
+static bool read_key(struct json *j, const struct rest_place *at, bool text, struct arena *arena,
+                     struct rest_message *m, struct rest_fault *f)
+{
+    if (m->key.at != NULL)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, at,
+                               "key and key_base64 are one thing: give one");
+    if (text)
+        return rest_body_text(j, at, 1, QUEUE_KEY_BYTES_MAX, &m->key, f);
+    if (!rest_body_base64(j, at, arena, &m->key, f))
+        return false;
+    if (m->key.at == NULL || (m->key.n >= 1 && m->key.n <= QUEUE_KEY_BYTES_MAX))
+        return true;
+    return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, at, "must have 1 to %d bytes, not %zu",
+                           QUEUE_KEY_BYTES_MAX, m->key.n);
+}
+
 static bool read_member(struct json *j, struct bytes key, const struct rest_place *up,
                         struct arena *arena, struct rest_message *m, struct rest_fault *f)
 {
     const struct rest_place at = {up, key, 0};
     bool is_text = bytes_equal(key, BYTES_OF("body"));
+    if (bytes_equal(key, BYTES_OF("key")) || bytes_equal(key, BYTES_OF("key_base64")))
+        return read_key(j, &at, key.n == 3, arena, m, f);
     if (is_text || bytes_equal(key, BYTES_OF("body_base64"))) {
         if (m->body.at != NULL)
             return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, &at,
@@ -70,7 +94,8 @@ static bool read_member(struct json *j, struct bytes key, const struct rest_plac
         return rest_body_text(j, &at, 1, QUEUE_ID_BYTES_MAX, &m->group_id, f);
     if (bytes_equal(key, BYTES_OF("dedup_id")))
         return rest_body_text(j, &at, 1, QUEUE_ID_BYTES_MAX, &m->dedup_id, f);
-    return rest_body_unknown(&at, "body, body_base64, attributes, delay, group_id, dedup_id", f);
+    return rest_body_unknown(
+        &at, "body, body_base64, key, key_base64, attributes, delay, group_id, dedup_id", f);
 }
 
 static bool read_message(struct json *j, const struct rest_place *at, struct arena *arena,
@@ -80,8 +105,10 @@ static bool read_message(struct json *j, const struct rest_place *at, struct are
     if (!rest_body_object(j, at, f))
         return false;
     while (json_next_member(j, &key)) {
-        if (json_read_null(j))
-            continue; /* as if it were not there */
+        if (json_read_null(j)) { /* as if it were not there, but for a tombstone's body */
+            m->tombstone = m->tombstone || bytes_equal(key, BYTES_OF("body"));
+            continue;
+        }
         if (!read_member(j, key, at, arena, m, f))
             return false;
     }
@@ -188,7 +215,7 @@ static void reply(struct rest_call *c)
     for (size_t i = 0; i < b->n; i++) {
         size_t k = b->result_of[i];
         if (b->faults[i].problem == REST_PROBLEM_NONE && b->errs[k] != ERR_OK)
-            rest_sent_fault(&b->faults[i], b->errs[k]);
+            rest_sent_fault(&b->faults[i], b->errs[k], c->config, &b->sent[k]);
         if (b->faults[i].problem == REST_PROBLEM_NONE) {
             rest_sent_put(&w, &b->sent[k], b->messages[k].body_md5, true);
             continue;

@@ -85,6 +85,8 @@ enum err rest_call_topic_find(struct rest_call *c)
 
 bool rest_group_known(struct rest_call *c, struct bytes group)
 {
+    if (c->config->compact)
+        return rest_fault_of_err(&c->fault, ERR_LOG_ONLY);
     if (bytes_equal(group, BYTES_OF("default")))
         return true;
     return rest_fault_set(&c->fault, REST_PROBLEM_GROUP_NOT_FOUND,

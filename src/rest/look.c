@@ -21,8 +21,11 @@ static void put_group(struct json_writer *w, const struct queue_group_info *g)
     json_end_object(w);
 }
 
+/* A compact topic has none. */
 static void group_work(struct rest_call *c)
 {
+    if (c->config->compact)
+        return;
     enum err e = queue_group_look(c->topic, BYTES_NONE, c->state);
     if (e != ERR_OK)
         rest_fault_of_err(&c->fault, e);
@@ -42,7 +45,8 @@ static void group_reply(struct rest_call *c)
         json_put_key(&w, "groups");
         json_begin_array(&w);
     }
-    put_group(&w, c->state);
+    if (!c->config->compact)
+        put_group(&w, c->state);
     if (list) {
         json_end_array(&w);
         json_end_object(&w);
@@ -109,7 +113,7 @@ static enum err put_partition(struct json_writer *w, struct rest_call *c, uint32
                               bool segments)
 {
     struct queue_partition_info p;
-    struct queue_bytes bytes;
+    struct queue_oldest oldest;
     queue_partition_look(c->topic, index, &p);
     json_begin_object(w);
     put_number(w, "partition", index);
@@ -121,9 +125,7 @@ static enum err put_partition(struct json_writer *w, struct rest_call *c, uint32
         json_end_object(w);
         return ERR_OK;
     }
-    enum err e = queue_partition_bytes(c->topic, index, &bytes);
-    if (e != ERR_OK)
-        return e;
+    enum err e = ERR_OK;
     put_number(w, "start_offset", p.start_offset);
     put_number(w, "durable_offset", p.durable_offset);
     put_number(w, "end_offset", p.end_offset);
@@ -134,10 +136,11 @@ static enum err put_partition(struct json_writer *w, struct rest_call *c, uint32
     json_begin_object(w);
     rest_put_counters(w, &p.counters);
     json_end_object(w);
-    put_number(w, "segments", bytes.segments);
-    put_number(w, "bytes", bytes.bytes);
-    put_number(w, "bytes_live", bytes.bytes_live);
-    put_number(w, "bytes_dead", bytes.bytes - bytes.bytes_live);
+    put_number(w, "segments", p.segments);
+    put_number(w, "bytes", p.bytes);
+    rest_put_usage(w, &p.live, p.bytes);
+    queue_partition_oldest(c->topic, index, &oldest);
+    rest_put_oldest(w, &oldest);
     if (segments)
         e = put_segments(w, c, index);
     json_end_object(w);

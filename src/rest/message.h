@@ -14,6 +14,8 @@ struct rest_message {
     int64_t delay_ms;
     struct bytes group_id; /* at = NULL: not given, as dedup_id */
     struct bytes dedup_id;
+    struct bytes key;   /* at = NULL: not given */
+    bool tombstone;     /* instead of a body */
     struct bytes trace; /* of the header X-Amzn-Trace-Id; kept when it is X-Ray's */
 };
 
@@ -31,5 +33,7 @@ bool rest_message_make(const struct topic_config *t, struct rest_message *m,
 
 /* Members of the object that is open: all that is known of a message but its receipt. */
 void rest_message_put(struct json_writer *w, const struct queue_received *m);
+/* The same without what receives say; the body of a tombstone is null. */
+void rest_record_put(struct json_writer *w, const struct queue_received *m);
 
 #endif

@@ -86,6 +86,9 @@ bool rest_fault_of_err(struct rest_fault *f, enum err e)
     case ERR_CONFLICT:
         p = REST_PROBLEM_CONFLICT;
         break;
+    case ERR_LOG_ONLY:
+        p = REST_PROBLEM_COMPACT_TOPIC;
+        break;
     case ERR_OVER_LIMIT:
         p = REST_PROBLEM_TOO_MANY_LEASED;
         break;
@@ -94,6 +97,9 @@ bool rest_fault_of_err(struct rest_fault *f, enum err e)
         break;
     case ERR_BUSY:
         p = REST_PROBLEM_OVERLOADED;
+        break;
+    case ERR_TOPIC_FULL:
+        p = REST_PROBLEM_TOPIC_FULL;
         break;
     case ERR_NO_SPACE:
         p = REST_PROBLEM_DISK_FULL;

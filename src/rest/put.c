@@ -18,6 +18,63 @@ void rest_put_counters(struct json_writer *w, const struct queue_counters *c)
     json_put_uint64(w, c->moving);
 }
 
+static void put_number(struct json_writer *w, const char *key, uint64_t value)
+{
+    json_put_key(w, key);
+    json_put_uint64(w, value);
+}
+
+void rest_put_usage(struct json_writer *w, const struct queue_live *live, uint64_t disk_bytes)
+{
+    json_put_key(w, "usage");
+    json_begin_object(w);
+    put_number(w, "live_messages", live->messages);
+    put_number(w, "live_bytes", live->bytes);
+    /* What was just accepted may not have been counted in its file yet. */
+    put_number(w, "dead_bytes", disk_bytes > live->bytes ? disk_bytes - live->bytes : 0);
+    put_number(w, "disk_bytes", disk_bytes);
+    json_end_object(w);
+}
+
+static const char *reason_of(const struct queue_oldest *o)
+{
+    switch (o->state) {
+    case QUEUE_LEASED:
+        return "leased";
+    case QUEUE_DELAYED:
+        return "delayed";
+    case QUEUE_MOVING:
+        return "moving";
+    case QUEUE_READY:
+    case QUEUE_FINISHED:
+    case QUEUE_UNFINISHED:
+        break;
+    }
+    return o->behind_leased ? "behind_leased" : "ready";
+}
+
+void rest_put_oldest(struct json_writer *w, const struct queue_oldest *o)
+{
+    if (!o->there)
+        return;
+    json_put_key(w, "oldest");
+    json_begin_object(w);
+    rest_put_uuid(w, "id", o->id);
+    put_number(w, "partition", o->partition);
+    put_number(w, "number", o->number);
+    rest_put_time(w, "sent_at", o->sent_wall_ms);
+    rest_put_seconds(w, "age_seconds", o->age_ms);
+    json_put_key(w, "reason");
+    json_put_text(w, reason_of(o));
+    if (o->state == QUEUE_LEASED || o->state == QUEUE_DELAYED)
+        rest_put_seconds(w, "left_seconds", o->left_ms > 0 ? o->left_ms : 0);
+    if (o->holder[0] != 0) {
+        json_put_key(w, "holder");
+        json_put_text(w, o->holder);
+    }
+    json_end_object(w);
+}
+
 void rest_put_uuid(struct json_writer *w, const char *key, const uint8_t id[16])
 {
     char text[CODEC_UUID_ROOM];

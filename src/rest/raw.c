@@ -34,8 +34,10 @@ static bool refused_by_q(struct bytes params)
         while (at < stop && (*at == ' ' || *at == '\t'))
             at++;
         if (stop - at >= 3 && (at[0] == 'q' || at[0] == 'Q') && at[1] == '=' && at[2] == '0') {
-            size_t zeros = strspn(at + 2, "0.");
-            if (at + 2 + zeros >= stop || at[2 + zeros] == ' ')
+            const char *behind = at + 2;
+            while (behind < stop && (*behind == '0' || *behind == '.'))
+                behind++;
+            if (behind == stop || *behind == ' ')
                 return true;
         }
         at = stop == end ? end : stop + 1;
@@ -176,6 +178,8 @@ void rest_reply_raw(struct rest_call *c, const struct queue_received *m, int64_t
     add_text(&h, "Leaselog-Lease-Until", until);
     if (m->group_id.n > 0)
         add(&h, "Leaselog-Group-Id", m->group_id);
+    if (value_fits(m->key))
+        add(&h, "Leaselog-Key", m->key);
     rest_lease_url_put(&url, c, m->receipt);
     add(&h, "Location", buf_bytes(&url));
     /* The sender chose type and body; no browser shall take the one for something else. */

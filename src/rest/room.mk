@@ -5,7 +5,7 @@ librest_a_SOURCES = %D%/answer.c %D%/answer.h %D%/attribute.c %D%/attribute.h %D
 	%D%/body.c %D%/body.h %D%/call.c %D%/call.h %D%/duration.c %D%/duration.h %D%/etag.c \
 	%D%/etag.h %D%/lease.h %D%/leases.c %D%/look.c %D%/message.c %D%/message.h %D%/pages.c \
 	%D%/peek.c %D%/problem.c %D%/problem.h %D%/put.c %D%/put.h %D%/query.c %D%/query.h \
-	%D%/raw.c %D%/receive.c %D%/rest.c %D%/rest.h %D%/route.c %D%/route.h %D%/send.c \
+	%D%/raw.c %D%/receive.c %D%/records.c %D%/rest.c %D%/rest.h %D%/route.c %D%/route.h %D%/send.c \
 	%D%/sent.h %D%/settings.c %D%/settings.h %D%/topics.c
 nodist_librest_a_SOURCES = %D%/openapi_lines.c
 

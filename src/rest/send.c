@@ -78,6 +78,28 @@ static void add_delay(struct send *s, struct bytes value)
                "must be a duration (30s, 5m, 500ms, or whole seconds) from 0s to 900s");
 }
 
+/* Visible ASCII inside of which there may be spaces: what a header can carry. For all other keys
+ * there is messages:batch. */
+static void add_key(struct send *s, struct bytes value)
+{
+    const unsigned char *at = value.at;
+    bool fits = value.n >= 1 && value.n <= QUEUE_KEY_BYTES_MAX;
+    for (size_t i = 0; fits && i < value.n; i++)
+        fits = at[i] >= ' ' && at[i] <= '~';
+    s->in.key = value;
+    if (!fits)
+        refuse(s, "Leaselog-Key",
+               "must be 1 to 1024 visible ASCII characters or spaces inside; "
+               "messages:batch takes any bytes as key_base64");
+}
+
+static void add_tombstone(struct send *s, struct bytes value)
+{
+    s->in.tombstone = is_named(value, "1") || is_named(value, "true");
+    if (!s->in.tombstone && !is_named(value, "0") && !is_named(value, "false"))
+        refuse(s, "Leaselog-Tombstone", "must be 1 or true, 0 or false");
+}
+
 static void on_header(void *arg, struct bytes name, struct bytes value)
 {
     struct send *s = arg;
@@ -93,10 +115,14 @@ static void on_header(void *arg, struct bytes name, struct bytes value)
         s->in.group_id = value.n == 0 ? BYTES_OF("") : value;
     else if (is_named(name, "Leaselog-Deduplication-Id"))
         add_dedup_id(s, "Leaselog-Deduplication-Id", value);
+    else if (is_named(name, "Leaselog-Key"))
+        add_key(s, value);
+    else if (is_named(name, "Leaselog-Tombstone"))
+        add_tombstone(s, value);
     else
         refuse(s, arena_copy(s->call->arena, name).at,
-               "unknown header; known are Leaselog-Attr-NAME, Leaselog-Delay, Leaselog-Group-Id "
-               "and Leaselog-Deduplication-Id");
+               "unknown header; known are Leaselog-Attr-NAME, Leaselog-Delay, Leaselog-Group-Id, "
+               "Leaselog-Deduplication-Id, Leaselog-Key and Leaselog-Tombstone");
 }
 
 /* The form's type says nothing about a message: curl -d sends it with everything. */
@@ -131,7 +157,7 @@ static void reply(struct rest_call *c)
 {
     const struct send *s = c->state;
     if (s->err != ERR_OK) {
-        rest_sent_fault(&c->fault, s->err);
+        rest_sent_fault(&c->fault, s->err, c->config, &s->sent);
         rest_reply_fault(c);
         return;
     }

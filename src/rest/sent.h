@@ -11,6 +11,7 @@
  * request's body, also for a duplicate: clients compare it with what they have just sent. */
 void rest_sent_put(struct json_writer *w, const struct queue_sent *sent, const uint8_t md5[16],
                    bool tell);
-void rest_sent_fault(struct rest_fault *f, enum err e);
+void rest_sent_fault(struct rest_fault *f, enum err e, const struct topic_config *config,
+                     const struct queue_sent *sent);
 
 #endif

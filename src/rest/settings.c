@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "rest/query.h"
 
-enum { TAG_NAME_MAX = 128, TAG_VALUE_MAX = 256, MEMBERS_ROOM = 400 };
+enum { TAG_NAME_MAX = 128, TAG_VALUE_MAX = 256, MEMBERS_ROOM = 500 };
 
 static const struct {
     const char *name;
@@ -48,15 +48,31 @@ struct reading {
     struct rest_fault *fault;
 };
 
-static bool read_scope(struct reading *r, const struct rest_place *at, int64_t *value)
+/* One of two words: 0 or 1. */
+static bool read_choice(struct reading *r, const struct rest_place *at, const char *const words[2],
+                        int64_t *value)
 {
     struct bytes text = BYTES_NONE;
     if (!rest_body_text(&r->json, at, 0, 64, &text, r->fault))
         return false;
-    *value = bytes_equal(text, BYTES_OF("group"));
-    if (text.at == NULL || *value == 1 || bytes_equal(text, BYTES_OF("topic")))
+    *value = bytes_equal(text, bytes_of_text(words[1]));
+    if (text.at == NULL || *value == 1 || bytes_equal(text, bytes_of_text(words[0])))
         return true;
-    return rest_body_fault(r->fault, REST_PROBLEM_INVALID_BODY, at, "must be topic or group");
+    return rest_body_fault(r->fault, REST_PROBLEM_INVALID_BODY, at, "must be %s or %s", words[0],
+                           words[1]);
+}
+
+static bool read_when_full(struct reading *r, const struct rest_place *at, int64_t *value)
+{
+    struct bytes text = BYTES_NONE;
+    enum topic_when_full way = TOPIC_FULL_REJECT;
+    if (!rest_body_text(&r->json, at, 0, 64, &text, r->fault))
+        return false;
+    if (text.at != NULL && !topic_when_full_read(text, &way))
+        return rest_body_fault(r->fault, REST_PROBLEM_INVALID_BODY, at,
+                               "must be reject, drop_oldest or dead_letter");
+    *value = way;
+    return true;
 }
 
 static bool read_target(struct reading *r, const struct rest_place *at)
@@ -129,6 +145,8 @@ static bool read_tags(struct reading *r, const struct rest_place *up)
     return true;
 }
 
+static const char *const scopes[2] = {"topic", "group"}, *const cleanups[2] = {"delete", "compact"};
+
 static bool read_value(struct reading *r, unsigned id, bool seconds, const struct rest_place *at)
 {
     struct rest_setting *s = &r->out->values[id];
@@ -153,7 +171,9 @@ static bool read_value(struct reading *r, unsigned id, bool seconds, const struc
         s->value = flag;
         return true;
     case REST_CHOICE:
-        return read_scope(r, at, &s->value);
+        if (id == REST_SETTING_when_full)
+            return read_when_full(r, at, &s->value);
+        return read_choice(r, at, id == REST_SETTING_cleanup ? cleanups : scopes, &s->value);
     case REST_OBJECT:
         return id == REST_SETTING_redrive ? read_redrive(r, at) : read_tags(r, at);
     case REST_TEXT:
@@ -175,7 +195,8 @@ static bool refuse_unknown(struct reading *r, const struct rest_place *at)
 
 static bool read_member(struct reading *r, struct bytes key)
 {
-    static const char *const ignored[] = {"name", "version", "created_at", "modified_at", "stats"};
+    static const char *const ignored[] = {"name",  "version", "created_at", "modified_at",
+                                          "stats", "usage",   "oldest"};
     const struct rest_place at = {NULL, key, 0};
     for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
         if (bytes_equal(key, bytes_of_text(ignored[i]))) {
@@ -252,6 +273,38 @@ static bool apply_fixed(const struct rest_settings *s, bool fresh, struct topic_
                                "the topic is %sFIFO, which is fixed", t->fifo ? "" : "not ");
     return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_fifo, &at),
                            "a topic is FIFO exactly when its name ends in .fifo");
+}
+
+/* A compact topic is a log: it is not FIFO, and there is nothing to delay or to redrive. */
+static bool apply_compact(const struct rest_settings *s, bool patch, bool fresh,
+                          struct topic_config *t, struct rest_fault *f)
+{
+    const struct rest_setting *cleanup = &s->values[REST_SETTING_cleanup];
+    const struct rest_setting *retention = &s->values[REST_SETTING_delete_retention];
+    const struct rest_setting *delay = &s->values[REST_SETTING_delay];
+    const struct rest_setting *redrive = &s->values[REST_SETTING_redrive];
+    struct rest_place at;
+    bool given = cleanup->given && !cleanup->null;
+    if (fresh)
+        t->compact = given && cleanup->value == 1;
+    else if (given && (cleanup->value == 1) != t->compact)
+        return rest_body_fault(f, REST_PROBLEM_IMMUTABLE, place_of(REST_SETTING_cleanup, &at),
+                               "the topic is %scompact, which is fixed", t->compact ? "" : "not ");
+    if (t->compact && t->fifo)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_cleanup, &at),
+                               "a FIFO topic is never compact");
+    if (!t->compact && retention->given && !retention->null)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY,
+                               place_of(REST_SETTING_delete_retention, &at),
+                               "only compact topics have this");
+    if (t->compact && delay->given && !delay->null && delay->value > 0)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_delay, &at),
+                               "a compact topic has no delay");
+    if (t->compact && redrive->given && !redrive->null)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_redrive, &at),
+                               "a compact topic has no dead letters");
+    (void)becomes(retention, patch, TOPIC_DELETE_RETENTION_MS, &t->delete_retention_ms);
+    return true;
 }
 
 static bool apply_fifo_only(const struct rest_settings *s, bool patch, struct topic_config *t,
@@ -341,14 +394,40 @@ static bool apply_tags(const struct rest_settings *s, bool patch, struct topic_c
     return true;
 }
 
+static bool apply_limits(const struct rest_settings *s, bool patch, struct topic_config *t,
+                         struct rest_fault *f)
+{
+    struct rest_place at;
+    int64_t value;
+    if (becomes(&s->values[REST_SETTING_retention_bytes], patch, 0, &value))
+        t->retention_bytes = value;
+    if (becomes(&s->values[REST_SETTING_max_bytes], patch, 0, &value))
+        t->max_bytes = value;
+    if (becomes(&s->values[REST_SETTING_max_messages], patch, 0, &value))
+        t->max_messages = value;
+    if (becomes(&s->values[REST_SETTING_when_full], patch, TOPIC_FULL_REJECT, &value))
+        t->when_full = (enum topic_when_full)value;
+    /* SQS may take the target away; then sends are refused, and other changes are not. */
+    bool touched =
+        !patch || s->values[REST_SETTING_when_full].given || s->values[REST_SETTING_redrive].given;
+    if (t->compact && (t->retention_bytes > 0 || t->max_bytes > 0 || t->max_messages > 0))
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_cleanup, &at),
+                               "a compact topic has no limits: its keys are its limit");
+    if (touched && t->when_full == TOPIC_FULL_DEAD_LETTER && t->receives_max == 0)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_when_full, &at),
+                               "dead_letter needs redrive, which says where messages go");
+    return true;
+}
+
 bool rest_settings_apply(const struct rest_settings *s, bool patch, bool fresh,
                          struct topic_config *t, struct rest_fault *f)
 {
     struct topic_config preset;
     int64_t value;
     topic_config_init(&preset);
-    if (!apply_fixed(s, fresh, t, f) || !apply_fifo_only(s, patch, t, f) ||
-        !apply_redrive(s, patch, t, f) || !apply_tags(s, patch, t, f))
+    if (!apply_fixed(s, fresh, t, f) || !apply_compact(s, patch, fresh, t, f) ||
+        !apply_fifo_only(s, patch, t, f) || !apply_redrive(s, patch, t, f) ||
+        !apply_tags(s, patch, t, f) || !apply_limits(s, patch, t, f))
         return false;
     if (becomes(&s->values[REST_SETTING_visibility], patch, preset.visibility_ms, &value))
         t->visibility_ms = value;

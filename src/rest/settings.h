@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A topic's settings as the body of PUT and PATCH, and what they make of a topic. Pure.
  *
- * PUT: what is left out, or null, gets its default; fifo and partitions stay. PATCH (RFC 7396):
- * what is left out stays, null gets its default; redrive and tags are merged member by member.
- * What only SQS can set (struct topic_config.attributes) stays in both. */
+ * PUT: what is left out, or null, gets its default; fifo, partitions and cleanup stay. PATCH (RFC
+ * 7396): what is left out stays, null gets its default; redrive and tags are merged member by
+ * member. What only SQS can set (struct topic_config.attributes) stays in both. */
 #ifndef REST_SETTINGS_H
 #define REST_SETTINGS_H
 
@@ -19,7 +19,8 @@ enum rest_setting_id {
 struct rest_setting {
     bool given; /* in the body, as null too */
     bool null;
-    int64_t value; /* NUMBER; DURATION in ms; FLAG; CHOICE: 1 for "group" */
+    int64_t value; /* NUMBER; DURATION in ms; FLAG; CHOICE: 1 for "group" and "compact",
+                      enum topic_when_full */
 };
 
 struct rest_tag {

@@ -51,10 +51,33 @@ static void put_warnings(struct json_writer *w, unsigned warnings)
         json_put_text(w, "dead_letter_retention");
     if (warnings & QUEUE_WARNING_DEDUPLICATION_WINDOW)
         json_put_text(w, "deduplication_window");
+    if (warnings & QUEUE_WARNING_DEAD_LETTER_MISSING)
+        json_put_text(w, "dead_letter_missing");
     json_end_array(w);
 }
 
-static void put_topic(struct json_writer *w, struct queue_topic *topic)
+static void put_limit(struct json_writer *w, const char *key, int64_t limit)
+{
+    if (limit == 0)
+        return;
+    json_put_key(w, key);
+    json_put_int64(w, limit);
+}
+
+static void put_limits(struct json_writer *w, const struct topic_config *t)
+{
+    put_limit(w, "retention_bytes", t->retention_bytes);
+    put_limit(w, "max_bytes", t->max_bytes);
+    put_limit(w, "max_messages", t->max_messages);
+    if (t->max_bytes == 0 && t->max_messages == 0 && t->when_full == TOPIC_FULL_REJECT)
+        return;
+    json_put_key(w, "when_full");
+    json_put_text(w, topic_when_full_name(t->when_full));
+}
+
+/* `oldest` NULL: it is not looked for. */
+static void put_topic(struct json_writer *w, struct queue_topic *topic,
+                      const struct queue_oldest *oldest)
 {
     int64_t version;
     const struct topic_config *t = queue_topic_config_version(topic, &version);
@@ -84,6 +107,11 @@ static void put_topic(struct json_writer *w, struct queue_topic *topic)
         json_put_key(w, "deduplication_scope");
         json_put_text(w, t->dedup_per_group ? "group" : "topic");
     }
+    put_limits(w, t);
+    json_put_key(w, "cleanup");
+    json_put_text(w, t->compact ? "compact" : "delete");
+    if (t->compact)
+        rest_put_seconds(w, "delete_retention_seconds", t->delete_retention_ms);
     put_redrive_and_tags(w, t);
     if (queue_count(topic, BYTES_NONE, &counters) == ERR_OK) {
         json_put_key(w, "stats");
@@ -92,10 +120,14 @@ static void put_topic(struct json_writer *w, struct queue_topic *topic)
         put_warnings(w, queue_topic_warnings(topic));
         json_end_object(w);
     }
+    const struct queue_live live = queue_topic_live(topic);
+    rest_put_usage(w, &live, queue_topic_disk_bytes(topic));
+    if (oldest != NULL)
+        rest_put_oldest(w, oldest);
     json_end_object(w);
 }
 
-static void reply_topic(struct rest_call *c, int status)
+static void reply_topic(struct rest_call *c, int status, const struct queue_oldest *oldest)
 {
     int64_t version;
     const struct topic_config *t = queue_topic_config_version(c->topic, &version);
@@ -105,7 +137,7 @@ static void reply_topic(struct rest_call *c, int status)
     const struct http_answer_header headers[] = {{"ETag", etag}, {"Location", location}};
     struct buf body = BUF_EMPTY;
     struct json_writer w = json_writer_to(&body);
-    put_topic(&w, c->topic);
+    put_topic(&w, c->topic, oldest);
     json_writer_done(&w);
     rest_answer_json(c->http, status, headers, status == 201 ? 2 : 1, &body);
 }
@@ -126,7 +158,7 @@ static bool list_one(void *arg, struct queue_topic *t)
         return false;
     }
     l->left--;
-    put_topic(l->w, t);
+    put_topic(l->w, t, NULL);
     return true;
 }
 
@@ -144,6 +176,19 @@ void rest_do_list_topics(struct rest_call *c)
     rest_reply_page(c, &w, l.next);
 }
 
+static void oldest_work(struct rest_call *c)
+{
+    queue_topic_oldest(c->topic, c->state);
+}
+
+static void oldest_reply(struct rest_call *c)
+{
+    if (c->fault.problem != REST_PROBLEM_NONE)
+        rest_reply_fault(c);
+    else
+        reply_topic(c, 200, c->state);
+}
+
 void rest_do_get_topic(struct rest_call *c)
 {
     int64_t version;
@@ -157,7 +202,8 @@ void rest_do_get_topic(struct rest_call *c)
         rest_answer_none(c->http, 304, &header, 1);
         return;
     }
-    reply_topic(c, 200);
+    c->state = arena_zeros(c->arena, sizeof(struct queue_oldest));
+    rest_call_run(c, oldest_work, oldest_reply);
 }
 
 /* ---- making and changing, on the catalogue thread ---- */
@@ -174,7 +220,7 @@ static bool check_target(struct rest_call *c, const struct topic_config *t)
         return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at, "there is no topic %s",
                                t->dead_letter);
     const struct topic_config *there = queue_topic_config(target);
-    bool same = there->fifo == t->fifo;
+    bool same = there->fifo == t->fifo, compact = there->compact;
     bool allowed = front_redrive_allowed(topic_attribute_get(there, "RedriveAllowPolicy"),
                                          bytes_of_text(t->name));
     queue_topic_give_back(target);
@@ -182,6 +228,9 @@ static bool check_target(struct rest_call *c, const struct topic_config *t)
         return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at,
                                "the dead-letter topic of a %s topic must be %s",
                                t->fifo ? "FIFO" : "standard", t->fifo ? "FIFO" : "standard");
+    if (compact)
+        return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at,
+                               "%s is compact, and takes no dead letters", t->dead_letter);
     if (!allowed)
         return rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &at,
                                "the RedriveAllowPolicy of %s does not let this topic in",
@@ -266,7 +315,9 @@ static void make(struct rest_call *c, struct topic_work *work)
     work->made = e == ERR_OK && c->fault.problem == REST_PROBLEM_NONE;
 }
 
-/* Jobs run one after the other, so between the look and the making nobody else makes it. */
+/* No other job of this name runs meanwhile, so between the look and the making nobody else makes
+ * it.
+ */
 static void put_work(struct rest_call *c)
 {
     enum err e = rest_call_topic_find(c);
@@ -289,7 +340,7 @@ static void changed(struct rest_call *c)
     if (c->fault.problem != REST_PROBLEM_NONE)
         rest_reply_fault(c);
     else
-        reply_topic(c, work->made ? 201 : 200);
+        reply_topic(c, work->made ? 201 : 200, NULL);
 }
 
 static struct topic_work *work_new(struct rest_call *c, bool patch)
@@ -312,10 +363,12 @@ void rest_do_put_topic(struct rest_call *c)
                        TOPIC_NAME_MAX);
     else
         (void)!rest_settings_read(http_body(c->http), c->arena, &work->settings, &c->fault);
-    if (c->fault.problem != REST_PROBLEM_NONE)
+    if (c->fault.problem != REST_PROBLEM_NONE) {
         rest_reply_fault(c);
-    else
-        rest_call_run(c, put_work, changed);
+        return;
+    }
+    c->call.job.beside = queue_job_beside(c->match.topic);
+    rest_call_run(c, put_work, changed);
 }
 
 void rest_do_patch_topic(struct rest_call *c)

@@ -114,7 +114,9 @@ static enum err make(struct sqs_call *c, const struct create *create)
     return e;
 }
 
-/* Jobs run one after the other, so between the look and the making nobody else makes it. */
+/* No other job of this name runs meanwhile, so between the look and the making nobody else makes
+ * it.
+ */
 static void create_work(struct sqs_call *c)
 {
     const struct create *create = c->state;
@@ -151,10 +153,14 @@ void sqs_answer_CreateQueue(struct sqs_call *c)
     if (!check_name(c, create) ||
         !sqs_settings_read(&c->request.attributes, create->fifo, true, &c->place, c->arena,
                            &create->settings, &c->fault) ||
-        !sqs_tags_check(&c->request.tags, c->request.queue_name, &c->fault))
+        !sqs_tags_check(&c->request.tags, c->request.queue_name, &c->fault)) {
         sqs_reply_fault(c);
-    else
-        sqs_call_run(c, create_work, reply_fault_or_url);
+        return;
+    }
+    /* Cooldowns are kept without a lock, for jobs that run alone. */
+    if (!c->front->strict_cooldowns)
+        c->call.job.beside = queue_job_beside(c->request.queue_name);
+    sqs_call_run(c, create_work, reply_fault_or_url);
 }
 
 /* ---- DeleteQueue ---- */

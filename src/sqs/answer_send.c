@@ -2,6 +2,7 @@
 /* SendMessage and SendMessageBatch. A single message is a batch of one, but for the form of its
  * answer and of its faults. */
 #include "base/check.h"
+#include "front/rules.h"
 #include "sqs/call.h"
 #include "sqs/message.h"
 
@@ -46,11 +47,29 @@ static void put_sequence(struct sqs_call *c, struct sqs_out *out, const struct q
         sqs_out_sequence(out, "SequenceNumber", sent->number);
 }
 
+/* OverLimit is what SQS answers when a quota of a queue is used up; it has none of its own for
+ * messages that wait. */
+static void set_fault(struct sqs_call *c, struct sqs_fault *f, const struct send *send, size_t i)
+{
+    char text[FRONT_FULL_TEXT_ROOM];
+    if (send->errs[i] != ERR_TOPIC_FULL) {
+        (void)sqs_fault_of_err(f, send->errs[i]);
+        return;
+    }
+    front_full_text(c->config, &send->sent[i], text);
+    (void)sqs_fault_set(f, SQS_FAULT_OVER_LIMIT, "The queue is full: %s.", text);
+}
+
 /* ---- SendMessage ---- */
 
 static void reply_one(struct sqs_call *c)
 {
     struct send *send = c->state;
+    if (send->errs[0] == ERR_TOPIC_FULL) {
+        set_fault(c, &c->fault, send, 0);
+        sqs_reply_fault(c);
+        return;
+    }
     if (send->errs[0] != ERR_OK) {
         sqs_reply_err(c, send->errs[0]);
         return;
@@ -140,7 +159,7 @@ static enum err common_error(const struct send *send, size_t entries_n)
     if (send->n < entries_n)
         return ERR_OK;
     for (size_t i = 0; i < send->n; i++)
-        if (send->errs[i] == ERR_OK)
+        if (send->errs[i] == ERR_OK || send->errs[i] == ERR_TOPIC_FULL)
             return ERR_OK;
     return send->errs[0];
 }
@@ -158,7 +177,7 @@ static void reply_batch(struct sqs_call *c)
         if (send->errs[i] == ERR_OK)
             continue;
         struct sqs_fault fault = {.arena = c->arena};
-        (void)sqs_fault_of_err(&fault, send->errs[i]);
+        set_fault(c, &fault, send, i);
         send->failed[send->entry_of[i]].code = fault.code;
         send->failed[send->entry_of[i]].text = fault.text;
     }

@@ -387,6 +387,10 @@ static bool differs(enum sqs_attribute_id id, const struct sqs_settings *s,
                     const struct topic_config *t, const struct sqs_place *place)
 {
     struct bytes wanted = s->value[id];
+    /* Without a key it was not kept when it was given; with one, the key is what differs. */
+    if (id == SQS_ATTRIBUTE_KmsDataKeyReusePeriodSeconds &&
+        topic_attribute_get(t, rows[SQS_ATTRIBUTE_KmsMasterKeyId].name) == NULL)
+        return false;
     if (rows[id].kind == KIND_REDRIVE)
         return s->redrive.receives_max != t->receives_max ||
                !bytes_equal(s->redrive.target, bytes_of_text(t->dead_letter));

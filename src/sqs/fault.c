@@ -53,6 +53,8 @@ bool sqs_fault_of_err(struct sqs_fault *f, enum err e)
     case ERR_NOT_FOUND: /* deleted since it was found */
         return sqs_fault_set(f, SQS_FAULT_QUEUE_DOES_NOT_EXIST,
                              "The specified queue does not exist.");
+    case ERR_TOPIC_FULL:
+        return sqs_fault_set(f, SQS_FAULT_OVER_LIMIT, "The queue is full: %s.", err_text(e));
     case ERR_BUSY:
     case ERR_FULL:
     case ERR_NEED:
@@ -66,6 +68,14 @@ bool sqs_fault_of_err(struct sqs_fault *f, enum err e)
     case ERR_NEWER_FORMAT:
         return sqs_fault_set(f, SQS_FAULT_SERVICE_UNAVAILABLE, "Service unavailable: %s.",
                              err_text(e));
+    case ERR_LOG_ONLY:
+        return sqs_fault_set(f, SQS_FAULT_UNSUPPORTED_OPERATION,
+                             "The operation is not supported on a compact topic, which is read as "
+                             "a log, through the REST API.");
+    case ERR_NEEDS_KEY:
+        return sqs_fault_set(f, SQS_FAULT_UNSUPPORTED_OPERATION,
+                             "Every message of a compact topic needs a key, for which SQS has no "
+                             "parameter: send it through the REST API.");
     default:
         return sqs_fault_set(f, SQS_FAULT_INTERNAL_FAILURE, "Internal failure: %s.", err_text(e));
     }

@@ -14,7 +14,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from leaselog import Refused, Server
+from leaselog import Refused, Server, in_thread
 
 CONNECTIONS = 16
 QUEUES = ("load", "load.fifo")
@@ -67,7 +67,7 @@ def send(client, queue, rng, history, name):
 def receive(client, queue, rng, history):
     asked = time.monotonic()
     answer = client.call("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=rng.choice((1, 10)),
-                         VisibilityTimeout=rng.choice((1, 5)), WaitTimeSeconds=rng.choice((0, 1)))
+                         VisibilityTimeout=rng.choice((1, 3)), WaitTimeSeconds=rng.choice((0, 1)))
     messages = answer.get("Messages", [])
     for m in messages:
         history.received(m["Body"], asked)
@@ -111,23 +111,34 @@ def worker(number, seed, state, history):
                 return
 
 
-def drain(server, history):
-    """Everything that is left, by receiving and deleting it. In-flight leases are waited out."""
-    left = {}
+def drain_queue(server, queue, feeder, history, left):
+    """In-flight leases are waited out, and those of the queue whose dead letters come here."""
     c = server.client()
-    for queue in (*QUEUES, "dead", "dead.fifo"):
-        idle_until = time.monotonic() + 60
-        while time.monotonic() < idle_until:
-            asked = time.monotonic()
-            got = c.call("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=1)
-            for m in got.get("Messages", []):
-                history.received(m["Body"], asked)
+    idle_until = time.monotonic() + 60
+    while time.monotonic() < idle_until:
+        asked = time.monotonic()
+        feeds = feeder is not None and sum(c.counts(feeder)) > 0
+        got = c.call("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=1).get("Messages", [])
+        with history.lock:
+            for m in got:
                 left[m["Body"]] = left.get(m["Body"], 0) + 1
-                c.call("DeleteMessage", QueueUrl=queue, ReceiptHandle=m["ReceiptHandle"])
-            if not got and sum(c.counts(queue)) == 0:
-                break
-        else:
-            raise AssertionError(f"{queue} could not be drained: {c.counts(queue)}")
+        for m in got:
+            history.received(m["Body"], asked)
+        if got:
+            c.call("DeleteMessageBatch", QueueUrl=queue, Entries=[
+                {"Id": str(i), "ReceiptHandle": m["ReceiptHandle"]} for i, m in enumerate(got)])
+        elif not feeds and sum(c.counts(queue)) == 0:
+            return
+    raise AssertionError(f"{queue} could not be drained: {c.counts(queue)}")
+
+
+def drain(server, history):
+    """Everything that is left, by receiving and deleting it."""
+    left = {}
+    drains = [in_thread(drain_queue, server, queue, feeder, history, left) for queue, feeder in
+              (("load", None), ("load.fifo", None), ("dead", "load"), ("dead.fifo", "load.fifo"))]
+    for d in drains:
+        d.result()
     return left
 
 
@@ -147,7 +158,7 @@ def round_of(seed, seconds):
             t.start()
         kills, end = 0, time.monotonic() + seconds
         while time.monotonic() < end:
-            time.sleep(rng.uniform(1, seconds / 3))  # the moment of the kill is the test's input
+            time.sleep(rng.uniform(seconds / 10, seconds / 3))  # the moment of the kill is the test's input
             state["up"].clear()
             server.kill()
             server.start()
@@ -172,7 +183,7 @@ def round_of(seed, seconds):
 
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 20
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 6
     seed = int(os.environ.get("LEASELOG_SEED") or random.SystemRandom().getrandbits(31))
     for i in range(rounds):
         round_of(seed + i, seconds)

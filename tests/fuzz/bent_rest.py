@@ -13,10 +13,12 @@ OPERATIONS = sorted((method, path, operation) for method, path, operation in
 TEXTS = ("", " ", "orders", "orders.fifo", "other", "default", "0", "1", "-1", "9" * 30, "30s", "5m", "1.5s", "0-0", "0-1-newest", "1-0", "..", ".", "a/b",
          "\0", "\r\nA: b", "\ufffe", "\U0001f600", "x" * 81, "x" * 300, "number:0", "newest", "true", "null", "%", "&a=b", "=", "200", "ready", "leased", "*",
          '"1"', "W/\"1\"", "application/octet-stream", "application/json", "text/plain", "application/x-ndjson", "{}", "[]", "AAE=", "=")
-MEMBERS = ("messages", "body", "body_base64", "attributes", "type", "value", "value_base64", "delay", "group_id", "dedup_id", "visibility", "visibility_seconds",
+MEMBERS = ("messages", "body", "body_base64", "attributes", "type", "value", "value_base64", "delay", "group_id", "dedup_id", "key", "key_base64", "cleanup",
+           "delete_retention", "visibility", "visibility_seconds",
            "retention", "receive_wait", "message_bytes_max", "content_deduplication", "deduplication_scope", "redrive", "topic", "receives_max", "tags", "fifo",
            "partitions", "name", "stats", "done", "extend", "release", "receipt", "x", "a/b~c", "")
-HEADERS = ("Leaselog-Attr-A", "Leaselog-Attr-", "Leaselog-Attr-a..b", "Leaselog-Delay", "Leaselog-Group-Id", "Leaselog-Deduplication-Id", "Idempotency-Key",
+HEADERS = ("Leaselog-Attr-A", "Leaselog-Attr-", "Leaselog-Attr-a..b", "Leaselog-Delay", "Leaselog-Group-Id", "Leaselog-Deduplication-Id", "Leaselog-Key",
+           "Leaselog-Tombstone", "Idempotency-Key",
            "Leaselog-Nonsense", "If-Match", "If-None-Match", "Accept", "Request-Id", "X-Amzn-Trace-Id", "Content-Type")
 
 
@@ -50,10 +52,13 @@ def value(rng, receipts, depth=0):
 def sound_body(rng, operation, receipts):
     receipt = rng.choice(receipts) if receipts else "x"
     if operation == "put_topic" or operation == "patch_topic":
-        return rng.choice(({}, {"visibility": "10s"}, {"delay": 0, "tags": {"a": "b"}}, {"redrive": {"topic": "other", "receives_max": 2}}, {"redrive": None}))
+        return rng.choice(({}, {"visibility": "10s"}, {"delay": 0, "tags": {"a": "b"}}, {"redrive": {"topic": "other", "receives_max": 2}}, {"redrive": None},
+                           {"cleanup": "compact", "delete_retention": "1s"}))
     if operation == "send_messages":
-        return {"messages": [{"body": "b" * rng.choice((1, 10, 3000)), "attributes": {"a": 1, "b": "c"}, "group_id": "g", "dedup_id": str(rng.random())}
-                             for _ in range(rng.choice((1, 2, 100)))]}
+        keyed = rng.random() < 0.3
+        return {"messages": [{"key": str(i), "body": rng.choice(("b", None))} if keyed else
+                             {"body": "b" * rng.choice((1, 10, 3000)), "attributes": {"a": 1, "b": "c"}, "group_id": "g", "dedup_id": str(rng.random())}
+                             for i in range(rng.choice((1, 2, 100)))]}
     if operation == "extend_lease":
         return {"visibility": rng.choice(("0s", "10s", 5))}
     if operation == "change_leases":
@@ -91,7 +96,7 @@ def make(rng, receipts):
     method, path, operation = rng.choice(OPERATIONS)
     if rng.random() < 0.08:
         method = rng.choice(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"))
-    names = {"topic": ("orders", "other", "orders.fifo"), "group": ("default",), "message": ("0-0", "0-1"), "partition": ("0",), "problem": ("internal",),
+    names = {"topic": ("orders", "other", "orders.fifo", "users"), "group": ("default",), "message": ("0-0", "0-1"), "partition": ("0",), "problem": ("internal",),
              "receipt": receipts or ("x",)}
     segments = []
     for part in path.split("/")[1:]:

@@ -414,7 +414,9 @@ def judge(status, headers, body, head_only):
     if status < 400 and (b"leaselog-receipt" in headers or kind in (b"application/yaml", b"text/plain; charset=utf-8")):
         return  # of the REST API: a message as it was sent, the description, a page
     if status < 400:
-        json.loads(body.decode())  # UTF-8 without exception
+        lines = body.splitlines() if kind == b"application/x-ndjson" else [body]
+        for line in lines:
+            json.loads(line.decode())  # UTF-8 without exception
         return
     if kind == b"application/x-amz-json-1.0":
         fault = json.loads(body)
@@ -424,6 +426,9 @@ def judge(status, headers, body, head_only):
         problem = json.loads(body)
         if problem["status"] != status or not problem["type"].startswith("/problems/"):
             raise Broken(f"a problem of another status: {status} {body[:300]!r}")
+    elif kind == b"application/json":  # of the Query protocol, where Accept asks for JSON
+        if not json.loads(body)["Error"]["Code"]:
+            raise Broken(f"a fault without its code: {body[:300]!r}")
     elif status not in BARE:
         raise Broken(f"a fault of no form: {status} {headers} {body[:300]!r}")
 

@@ -6,6 +6,8 @@ INTEGRATION_TESTS = \
 	tests/integration/test_fsck.sh \
 	tests/integration/test_serve.sh \
 	tests/integration/test_poll.sh \
+	tests/integration/test_restart.sh \
+	tests/integration/test_clocks.sh \
 	tests/integration/test_cases.sh \
 	tests/integration/test_full.sh \
 	tests/integration/test_proxy.sh \
@@ -21,10 +23,17 @@ INTEGRATION_TESTS = \
 	tests/integration/test_attack.sh \
 	tests/integration/check_openapi.sh \
 	tests/fuzz/fuzz_requests.sh
-dist_check_SCRIPTS += $(INTEGRATION_TESTS)
-EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) \
+# Slower ones, and those that need strace or a loop device: check-long and CI run them.
+FAULT_TESTS = \
+	tests/integration/test_durable.sh \
+	tests/integration/test_ext4.sh
+dist_check_SCRIPTS += $(INTEGRATION_TESTS) $(FAULT_TESTS)
+EXTRA_DIST += $(INTEGRATION_TESTS:.sh=.py) $(FAULT_TESTS:.sh=.py) \
+	tests/integration/test_growth.py \
+	tests/integration/test_limits.py \
 	tests/crash/test_cycles.py \
 	tests/crash/test_fronts.py \
+	tests/crash/test_promises.py \
 	tests/fuzz/bent_rest.py \
 	tests/lib/cli.py \
 	tests/lib/leaselog.py \

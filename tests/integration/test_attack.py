@@ -320,4 +320,4 @@ def a_stop_under_load_ends_in_time_and_loses_no_answered_send():
         assert len(there) == len(set(there))
 
 
-run_tests(globals())
+run_tests(globals(), lanes=2)

@@ -1,5 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users of other queues and of SQS servers ran into, one test each: the name says what is right."""
+"""What users of other queues and of SQS servers ran into, one test each: the name says what is right.
+
+Where it was told, and the test:
+  moto#4655, gopherstack#1671, fakecloud#2237   a_superseded_handle_still_works_on_a_standard_queue
+  boto3#2898, aws-sdk-java#424                  no_lease_lasts_longer_than_twelve_hours_from_its_receive
+  kumo#649, localstack#8234                     the_end_of_a_lease_is_noticed_without_other_traffic
+  pulsar#2590, rocketmq#4815                    redelivery_comes_no_earlier_than_the_timeout_and_within_a_second_after
+  rocketmq#3787, rocketmq#7724                  a_delete_around_the_deadline_is_final_and_all_others_come_back
+  gopherstack#1665, nats-server#4112            test_limits.py; of FIFO, and that leases' ends make room: unit/test_queue_fifo.c
+  celery#3270, kombu#337                        leases_that_end_again_and_again_are_counted
+  celery#4002                                   a_worker_gives_a_message_back_by_timeout_zero_and_no_copy_is_made
+  localstack (test_sqs.py, zero visibility)     timeout_zero_frees_a_group_at_once_and_those_served_go_behind_the_others
+  knockaway/sqsiphon#5                          one_hot_group_does_not_keep_another_waiting
+  localstack#6107, symfony-messenger#35         a_missing_group_or_dedup_id_has_the_code_that_aws_gives
+  shoryuken#473, elasticmq#412                  dead_lettering_and_move_tasks_never_deduplicate
+  localstack#3339, elasticmq#747                of_parallel_sends_with_one_id_exactly_one_is_stored_and_all_succeed
+  elasticmq#78, localstack#957                  a_wait_longer_than_the_idle_timeout_is_answered_and_the_connection_goes_on
+  cloudemu#731                                  a_wait_on_fifo_notices_a_freed_group_a_lease_end_a_due_time_and_a_send
+  awspring#1558, localstack#2463                at_a_stop_waiters_get_an_empty_answer_at_once
+  localstack (snapshots of purges)              a_second_purge_is_fine_unless_aws_is_to_be_followed_strictly
+  cloudemu#496                                  nothing_is_lost_when_dead_letters_arrive_while_a_move_task_runs
+  localstack#9988, elasticmq#858, moto#10265    a_move_task_keeps_its_rate_shows_its_handle_while_it_runs_and_can_be_cancelled;
+                                                failures: wire_actions.py
+  aws-sdk#735, sqsmover#54                      a_move_task_keeps_the_order_of_each_fifo_group
+  pulsar#7021, pulsar#4426                      each_poison_message_becomes_one_dead_letter_also_over_a_kill
+  elasticmq#618                                 without_its_dead_letter_queue_a_message_is_delivered_on
+  localstack#7436, elasticmq#24                 behind_a_trusted_proxy_queue_urls_are_those_that_the_client_sees
+  moto 2.2, localstack (test_message_retention) with a clock of its own: expired_messages_vanish_in_any_state_and_their_group_goes_on
+                                                in unit/test_queue_fifo.c, an_expired_message_is_neither_received_nor_counted
+                                                in unit/test_queue_verbs.c
+"""
+import contextlib
 import json
 import os
 import sys
@@ -126,22 +157,36 @@ def redelivery_comes_no_earlier_than_the_timeout_and_within_a_second_after():
 
 
 @test
-def a_delete_just_before_the_deadline_is_final_and_all_others_come_back():
+def a_delete_around_the_deadline_is_final_and_all_others_come_back():
+    n = 200
     c = fresh("q")
-    for i in range(100):
-        send(c, str(i))
-    got = []
-    while len(got) < 100:
-        got += receive(c, n=10, VisibilityTimeout=1)
-    begin = time.monotonic()
-    early = got[-20:]  # leased last, so all of them are still held in the next 0.9 s
-    time.sleep(max(0, 0.7 - (time.monotonic() - begin)))
-    for m in early[::2]:
+    for i in range(n // 10):
+        c.call("SendMessageBatch", QueueUrl="q", Entries=[{"Id": str(k), "MessageBody": str(10 * i + k)} for k in range(10)])
+    held = {}
+    while len(held) < n:
+        held.update((m["Body"], m) for m in receive(c, n=10, VisibilityTimeout=1))
+    got = list(held.values())
+    end = time.monotonic() + 1
+    polled, deleted = [], {}  # (when a poll began, what it brought); when the answer to a delete came
+
+    def poll_on():
+        own = connect()
+        while time.monotonic() < end + 1:
+            begin = time.monotonic()
+            polled.extend((begin, body) for body in bodies(receive(own, n=10, VisibilityTimeout=43200)))
+
+    others = in_thread(poll_on)
+    time.sleep(max(0, end - 0.3 - time.monotonic()))
+    for m in got[::2]:  # from 0.3 s before the deadline to some time after it
         delete(c, m)
-    time.sleep(1.2)
-    back = bodies(drain(c, "q"))
-    gone = set(bodies(early[::2]))
-    assert len(back) == len(set(back)) and set(back) == {str(i) for i in range(100)} - gone
+        deleted[m["Body"]] = time.monotonic()
+        time.sleep(0.005)
+    others.result()
+    back = [body for _, body in polled]
+    assert len(back) == len(set(back)), "no lease was given twice"
+    assert set(bodies(got[1::2])) <= set(back), "what was not deleted comes back"
+    late = [body for begin, body in polled if begin > deleted.get(body, begin)]
+    assert late == [], f"deleted, and then received: {late}"
 
 
 @test
@@ -150,6 +195,8 @@ def leases_that_end_again_and_again_are_counted():
     send(c, "m")
     for i in range(5):
         assert receive(c, VisibilityTimeout=0)[0]["Attributes"]["ApproximateReceiveCount"] == str(i + 1)
+    shown = c.get("/v1/topics/q/messages")["messages"][0]
+    assert shown["receive_count"] == 5, "a look shows how often, without counting itself"
 
 
 @test
@@ -172,6 +219,15 @@ def timeout_zero_frees_a_group_at_once_and_those_served_go_behind_the_others():
     assert got == ["g1-m1", "g1-m2", "g2-m1"], got
     got = bodies(receive(c, "q.fifo", 10, VisibilityTimeout=0))
     assert got == ["g3-m1", "g1-m1", "g1-m2", "g2-m1", "g2-m2"], got
+
+
+@test
+def sequence_numbers_grow_within_a_group():
+    c = fresh("q.fifo")
+    numbers = [send(c, str(i), "q.fifo", "ab"[i % 2])["SequenceNumber"] for i in range(12)]
+    assert numbers == sorted(numbers) and len(set(numbers)) == 12, numbers
+    got = receive(c, "q.fifo", 10)
+    assert [m["Attributes"]["SequenceNumber"] for m in got if m["Body"] in "02468"] == numbers[:10:2], got
 
 
 @test
@@ -327,7 +383,7 @@ def at_a_stop_waiters_get_an_empty_answer_at_once():
             assert (status, body) == (200, b"{}") and headers["Connection"].lower() == "close", (status, body)
 
 
-# ---- purging ----
+# ---- purging and deleting ----
 
 @test
 def a_second_purge_is_fine_unless_aws_is_to_be_followed_strictly():
@@ -379,6 +435,23 @@ def strictly_a_queue_of_another_account_is_not_found_else_accounts_are_not_compa
         for url in "http://x/000000000000/q", "q", "http://x/y/q":
             send(c, "m", url)
         c.call("GetQueueUrl", QueueName="q", QueueOwnerAWSAccountId="000000000000")
+
+
+@test
+def a_deleted_queue_takes_its_messages_along_and_old_handles_do_nothing_in_its_namesake():
+    c = fresh("q")
+    send(c, "held")
+    held = receive(c)[0]
+    send(c, "visible")
+    send(c, "later", DelaySeconds=900)
+    assert c.counts("q") == (1, 1, 1)
+    c.call("DeleteQueue", QueueUrl="q")
+    refused("AWS.SimpleQueueService.NonExistentQueue", 400, send, c, "m")
+    c.call("CreateQueue", QueueName="q")
+    assert c.counts("q") == (0, 0, 0)
+    send(c, "new")
+    delete(c, held)
+    assert bodies(receive(c)) == ["new"]
 
 
 # ---- dead letters ----
@@ -475,7 +548,11 @@ def without_its_dead_letter_queue_a_message_is_delivered_on():
     c = fresh("dlq", ("q", redrive("dlq")))
     send(c, "m")
     receive(c, VisibilityTimeout=0)
+    told = "topic q: its dead-letter topic dlq is not there"
+    before = server.notes().count(told)
     c.call("DeleteQueue", QueueUrl="dlq")
+    assert server.notes().count(told) == before + 1, "the operator is told"
+    assert c.get("/v1/topics/q")["stats"]["warnings"] == ["dead_letter_missing"]
     for count in "2", "3":
         assert receive(c, VisibilityTimeout=0)[0]["Attributes"]["ApproximateReceiveCount"] == count
     assert c.counts("q") == (1, 0, 0)
@@ -512,11 +589,12 @@ def behind_a_trusted_proxy_queue_urls_are_those_that_the_client_sees():
             c.call("SendMessage", QueueUrl="https://elsewhere:1/000000000000/q", MessageBody="m")
 
 
-def main():
+@contextlib.contextmanager
+def serving():
     global server
     with Server() as server:
-        run_tests({k: v for k, v in globals().items() if getattr(v, "__module__", None) == __name__})
+        yield
 
 
 if __name__ == "__main__":
-    main()
+    run_tests({k: v for k, v in globals().items() if getattr(v, "__module__", None) == __name__}, 4, serving)

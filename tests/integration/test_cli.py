@@ -34,6 +34,21 @@ def left_seconds(c):
 
 
 @test
+def a_compact_topic_is_made_and_none_that_is_there_is_changed():
+    with Server() as s:
+        assert cli(s, "topics", "create", "users", "--compact", "--delete-retention", "2h", "-o", "MaximumMessageSize=2048")[0] == 0
+        t = s.client().get("/v1/topics/users")
+        assert (t["cleanup"], t["delete_retention_seconds"], t["message_bytes_max"]) == ("compact", 7200, 2048), t
+        code, _, err = cli(s, "topics", "create", "users", "--compact")
+        assert code == 1 and "already" in err, (code, err)
+        assert s.client().get("/v1/topics/users") == t
+        code, _, err = cli(s, "receive", "users")
+        assert code == 1 and "compact" in err, (code, err)
+        for words in (("set", "users", "--compact"), ("create", "x", "--delete-retention", "1h")):
+            assert cli(s, "topics", *words)[0] == 2
+
+
+@test
 def a_message_goes_through_the_shell_and_back():
     with Server() as s:
         assert cli(s, "topics", "create", "jobs")[0] == 0
@@ -239,6 +254,14 @@ def topics_are_listed_changed_and_dropped():
         assert "VisibilityTimeout: 9" in shown and "DelaySeconds: 1" in shown
         assert cli(s, "topics", "set", "jobs")[0] == 2
         assert cli(s, "topics", "set", "jobs", "-o", "Nonsense=1")[0] == 1
+        assert cli(s, "topics", "set", "jobs", "-o", "max_messages=2", "-o", "when_full=drop_oldest", "-o", "VisibilityTimeout=8")[0] == 0
+        for body in ("a", "b", "c"):
+            assert cli(s, "send", "jobs", body)[0] == 0
+        shown = cli(s, "topics", "show", "jobs")[1].splitlines()
+        for line in ("VisibilityTimeout: 8", "max_messages: 2", "when_full: drop_oldest", "usage.live_messages: 2", "usage.live_bytes: 2", "oldest.number: 1", "oldest.reason: delayed"):
+            assert line in shown, (line, shown)
+        assert json.loads(cli(s, "topics", "show", "jobs", "--json")[1])["usage"]["live_messages"] == 2
+        assert cli(s, "topics", "set", "jobs", "-o", "max_messages=x")[0] == 1
         assert [x.split()[0] for x in cli(s, "topics", "list")[1].splitlines()] == ["NAME", "jobs", "jobs.fifo"]
         assert cli(s, "topics", "rm", "jobs")[0] == 0
         assert cli(s, "topics", "delete", "jobs.fifo")[0] == 0

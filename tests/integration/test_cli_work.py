@@ -379,4 +379,4 @@ def a_wrong_line_is_refused_before_anything_is_received():
         assert c.counts("jobs") == (1, 0, 0)
 
 
-run_tests(globals())
+run_tests(globals(), lanes=4)

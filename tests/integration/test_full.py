@@ -10,7 +10,8 @@ from leaselog import Refused, Server, run_tests, test, wait_until
 from rest import Rest, problem
 
 MIB = 1 << 20
-RESERVE_MIB = 256  # sends are refused below it, receives below half of it
+DISK_MIB = 300
+RESERVE_MIB = DISK_MIB // 4  # sends are refused below it, receives below half of it
 
 
 class SmallDisk:
@@ -18,7 +19,7 @@ class SmallDisk:
         self.server = Server("--segment-mib", "1")
         self.at = os.path.join(self.server.folder, "disk")
         os.mkdir(self.at)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={RESERVE_MIB + 40}m", "tmpfs", self.at], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", self.at], check=True)
         self.server.data = os.path.join(self.at, "data")
         self.ballast = os.path.join(self.at, "ballast")
         self.server.start()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receivers that go away: nobody loses a message by another's hanging up."""
+"""Receivers that wait, and receivers that go away: nobody loses a message by another's hanging up."""
 import os
 import socket
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from leaselog import Server, in_thread, run_tests, test, wait_until
@@ -79,4 +80,20 @@ def an_empty_long_poll_is_answered_empty_at_its_end():
         assert c.call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=1) == {}
 
 
-run_tests(globals())
+@test
+def the_wait_of_a_receive_beats_that_of_the_queue():
+    with Server() as s:
+        c = s.client()
+        c.call("CreateQueue", QueueName="q", Attributes={"ReceiveMessageWaitTimeSeconds": "1"})
+        c.call("CreateQueue", QueueName="patient", Attributes={"ReceiveMessageWaitTimeSeconds": "20"})
+
+        def took(**members):
+            begin = time.monotonic()
+            assert c.call("ReceiveMessage", **members) == {}
+            return time.monotonic() - begin
+
+        assert took(QueueUrl="patient", WaitTimeSeconds=0) < 5
+        assert 0.9 < took(QueueUrl="q") < 10
+
+
+run_tests(globals(), lanes=4)

@@ -550,9 +550,18 @@ def a_known_state_is_shown_exactly_by_every_view():
                 assert len(s.c.get(f"/v1/topics/q/messages?state={state}").json["messages"]) == n, state
             part = s.c.get("/v1/topics/q/partitions").json["partitions"][0]
             assert part["counters"] == want and part["next_number"] == 7 and part["floor"] == 1, part
+            # Segments are written a little after the answer, so two looks may lie on either side of that.
+            wait_until(lambda: s.c.get("/v1/topics/q").json["usage"] == s.c.get("/v1/topics/q/partitions/0").json["usage"],
+                       "the topic's usage is that of its only partition")
             one = s.c.get("/v1/topics/q/partitions/0").json
-            assert sum(x["bytes"] for x in one["segment_list"]) == one["bytes"] == one["bytes_live"] + one["bytes_dead"], one
-            assert sum(x["bytes_live"] for x in one["segment_list"]) == one["bytes_live"] > 0, one
+            usage = one["usage"]
+            assert sum(x["bytes"] for x in one["segment_list"]) == one["bytes"] == usage["disk_bytes"], one
+            assert (usage["live_messages"], usage["live_bytes"]) == (6, 15), one
+            assert usage["dead_bytes"] == usage["disk_bytes"] - usage["live_bytes"], one
+            oldest = s.c.get("/v1/topics/q").json["oldest"]
+            assert (oldest["number"], oldest["reason"], oldest["holder"]) == (1, "leased", "w") and oldest["id"] == leased[0]["id"], oldest
+            assert 0 < oldest["left_seconds"] <= 30 and oldest["sent_at"] == leased[0]["sent_at"], oldest
+            assert one["oldest"]["number"] == 1, one
             dead = s.c.get("/v1/topics/dead/messages").json["messages"]
             assert [(m["body"], m["dead_letter_source"], m["state"]) for m in dead] == [("poison", "q", "ready")], dead
             assert s.stop() == 0
@@ -780,6 +789,60 @@ def a_thousand_parameters_or_ten_thousand_members_are_refused_quickly():
         assert s.c.get("/v1/topics/q").status == 200
 
 
+# ---- limits ----
+
+@test
+def a_full_topic_refuses_and_says_why():
+    with Rested() as s:
+        t = s.c.topic(max_messages=2, max_bytes=10)
+        assert (t["max_messages"], t["max_bytes"], t["when_full"], t["usage"]["live_bytes"]) == (2, 10, "reject", 0), t
+        assert s.c.put("/v1/topics/q", t).json == t  # what GET gave may be put back
+        s.c.send(b"123456")
+        a = s.c.post("/v1/topics/q/messages", b"12345")
+        problem(a, 507, "topic_full")
+        assert "6 bytes" in a.json["detail"] and "max_bytes is 10" in a.json["detail"], a
+        got = s.c.post("/v1/topics/q/messages:batch", {"messages": [{"body": "a"}, {"body": "b"}]}).json
+        assert got["failed"] == 1 and got["results"][1]["problem"]["type"] == "/problems/topic_full", got
+        assert "2 unfinished messages" in got["results"][1]["problem"]["detail"], got
+        status, body = s.c.raw("POST", "/", json.dumps({"QueueUrl": "q", "MessageBody": "x"}).encode(),
+                               {"X-Amz-Target": "AmazonSQS.SendMessage", "Content-Type": "application/x-amz-json-1.0"})[:2]
+        assert status == 403 and b"#OverLimit" in body and b"max_messages is 2" in body, (status, body)
+        batch = s.c.call("SendMessageBatch", QueueUrl="q", Entries=[{"Id": "a", "MessageBody": "x"}])
+        assert [(f["Id"], f["Code"], f["SenderFault"]) for f in batch["Failed"]] == [("a", "OverLimit", True)], batch
+        for _ in range(2):
+            assert s.c.get("/v1/topics/q").json["usage"]["live_messages"] == 2
+            s.kill()
+            s.start()
+            s.c = Rest(s.port)
+        assert s.c.delete(s.c.receive()[0]["lease_url"]).status == 204
+        s.c.send(b"12345")
+        assert s.c.get("/v1/topics/q").json["usage"]["live_bytes"] == 6
+        assert s.c.patch("/v1/topics/q", {"max_messages": None}).json.get("max_messages") is None
+        s.c.send(b"6")
+
+
+@test
+def the_oldest_messages_make_room_where_the_topic_says_so():
+    with Rested() as s:
+        s.c.topic(max_messages=2, when_full="drop_oldest")
+        for body in (b"a", b"b", b"c"):
+            s.c.send(body)
+        assert [m["body"] for m in s.c.receive(max=10, visibility=0)] == ["b", "c"]
+        assert s.c.post("/v1/topics/q/purge").status == 200
+        problem(s.c.patch("/v1/topics/q", {"when_full": "dead_letter"}), 400, "invalid_body", ("pointer", "/when_full"))
+        s.c.topic("dead")
+        s.c.patch("/v1/topics/q", {"when_full": "dead_letter", "redrive": {"topic": "dead", "receives_max": 3}})
+        for body in (b"d", b"e", b"f"):
+            s.c.send(body)
+        wait_until(lambda: s.c.get("/v1/topics/dead").json["usage"]["live_messages"] == 1, "the oldest is moved")
+        assert [m["body"] for m in s.c.receive("dead", wait=10)] == ["d"]
+        problem(s.c.patch("/v1/topics/q", {"redrive": None}), 400, "invalid_body", ("pointer", "/when_full"))
+        s.c.topic("kept", retention_bytes=3)
+        for body in (b"aa", b"bb"):
+            s.c.send(body, "kept")
+        wait_until(lambda: s.c.get("/v1/topics/kept").json["usage"]["live_bytes"] == 2, "the oldest is trimmed")
+
+
 @test
 def settings_out_of_bounds_name_their_place():
     with Rested() as s:
@@ -789,6 +852,8 @@ def settings_out_of_bounds_name_their_place():
                  ({"visibility_seconds": "1"}, "/visibility_seconds"), ({"visibility_seconds": 0.0001}, "/visibility_seconds"),
                  ({"delay": "16m"}, "/delay"), ({"retention": "59s"}, "/retention"), ({"retention": "15d"}, "/retention"),
                  ({"receive_wait": 21}, "/receive_wait"), ({"message_bytes_max": 1023}, "/message_bytes_max"), ({"message_bytes_max": "x"}, "/message_bytes_max"),
+                 ({"max_bytes": -1}, "/max_bytes"), ({"max_messages": "x"}, "/max_messages"), ({"retention_bytes": (1 << 50) + 1}, "/retention_bytes"),
+                 ({"when_full": "explode"}, "/when_full"), ({"when_full": "dead_letter"}, "/when_full"),
                  ({"partitions": 121}, "/partitions"), ({"partitions": 0}, "/partitions"), ({"fifo": "yes"}, "/fifo"), ({"tags": []}, "/tags"),
                  ({"tags": {"a": 1}}, "/tags/a"), ({"tags": {"": "x"}}, "/tags/"), ({"tags": {"a/b~c": "\0"}}, "/tags/a~1b~0c"), ({"tags": {"x" * 129: ""}}, None),
                  ({"tags": {str(i): "" for i in range(51)}}, "/tags"), ({"redrive": "x"}, "/redrive"), ({"redrive": {"x": 1}}, "/redrive/x"),
@@ -911,6 +976,92 @@ def a_stopped_server_keeps_what_was_answered():
         c = Rest(s.port)
         assert c.get("/v1/topics/q").json["stats"] == {"visible": 10, "in_flight": 0, "delayed": 0, "moving": 0}
         assert sorted(m["body"] for m in c.receive(max=10)) == sorted(f"m{i}" for i in range(10, 20))
+
+
+RECORDS = "/v1/topics/users/partitions/0/records"
+
+
+def lines(a):
+    assert a.status == 200, a
+    return [json.loads(line) for line in a.body.splitlines()]
+
+
+@test
+def a_compact_topic_takes_keys_and_tombstones_and_is_read_as_a_log():
+    with Rested() as s:
+        t = s.c.topic("users", cleanup="compact", delete_retention="2h")
+        assert t["cleanup"] == "compact" and t["delete_retention_seconds"] == 7200, t
+        assert s.c.put("/v1/topics/users", t).json == t
+        assert s.c.patch("/v1/topics/users", {"delete_retention": 5}).json["delete_retention_seconds"] == 5
+        s.c.send("a1", "users", Leaselog_Key="a")
+        s.c.send(b"\xff", "users", Leaselog_Key="b c")
+        assert s.c.post("/v1/topics/users/messages", headers={"Leaselog-Key": "a", "Leaselog-Tombstone": "1"}).status == 201
+        batch = s.c.post("/v1/topics/users/messages:batch", {"messages": [
+            {"key": "a", "body": None}, {"key_base64": base64.b64encode(b"\x00\xff").decode(), "body": "z"}, {"body": "none"},
+            {"key": "d", "body": "x", "delay": 1}, {"key": "e"}, {"key": "f", "body": None, "body_base64": "eA=="}]}).json
+        assert batch["failed"] == 4, batch
+        places = [r["problem"]["errors"][0]["pointer"] for r in batch["results"] if "problem" in r]
+        assert places == ["/messages/2/key", "/messages/3/delay", "/messages/4", "/messages/5/body"], batch
+        a = s.c.get(RECORDS)
+        all_of_it = lines(a)
+        assert [(r["number"], r.get("key"), r.get("body", "-")) for r in all_of_it] == \
+            [(0, "a", "a1"), (1, "b c", "-"), (2, "a", None), (3, "a", None), (4, None, "z")], all_of_it
+        assert all_of_it[1]["body_base64"] == "/w==" and all_of_it[4]["key_base64"] == "AP8=", all_of_it
+        assert a.headers["Leaselog-Next"] == a.headers["Leaselog-End"], a.headers
+        got, place = [], 0
+        while place < int(a.headers["Leaselog-End"]):
+            page = s.c.get(f"{RECORDS}?limit=2&from={place}")
+            got, place = got + lines(page), int(page.headers["Leaselog-Next"])
+        assert got == all_of_it, got
+        assert len(lines(s.c.get(RECORDS + "?max_bytes=1"))) == 1
+        assert lines(s.c.get(f"{RECORDS}?from={place}")) == []
+        problem(s.c.get(RECORDS + "?limit=0"), 400, "invalid_parameter", ("parameter", "limit"))
+        problem(s.c.get(RECORDS.replace("/0/", "/1/")), 404, "partition_not_found")
+
+
+@test
+def a_compact_topic_refuses_what_a_log_has_not():
+    with Rested() as s:
+        s.c.topic("users", cleanup="compact")
+        s.c.topic("q")
+        for method, path in (("POST", "/groups/default/receive"), ("GET", "/messages"), ("GET", "/messages/0-0"), ("POST", "/purge"),
+                             ("GET", "/groups/default"), ("GET", "/groups/default/leases"), ("DELETE", "/groups/default/leases/x")):
+            problem(s.c.ask(method, "/v1/topics/users" + path), 409, "compact_topic")
+        assert s.c.get("/v1/topics/users/groups").json == {"groups": []}
+        problem(s.c.post("/v1/topics/users/messages", "x"), 400, "invalid_header", ("header", "Leaselog-Key"))
+        problem(s.c.post("/v1/topics/users/messages", "x", headers={"Leaselog-Key": "a", "Leaselog-Tombstone": "1"}), 400,
+                "invalid_header", ("header", "Leaselog-Tombstone"))
+        problem(s.c.post("/v1/topics/q/messages", headers={"Leaselog-Key": "a", "Leaselog-Tombstone": "1"}), 400,
+                "invalid_header", ("header", "Leaselog-Tombstone"))
+        problem(s.c.patch("/v1/topics/users", {"cleanup": "delete"}), 409, "immutable", ("pointer", "/cleanup"))
+        problem(s.c.patch("/v1/topics/q", {"cleanup": "compact"}), 409, "immutable", ("pointer", "/cleanup"))
+        for name, settings, place in (("x.fifo", {"cleanup": "compact"}, "cleanup"), ("x", {"cleanup": "x"}, "cleanup"),
+                                      ("x", {"delete_retention": 1}, "delete_retention"),
+                                      ("x", {"cleanup": "compact", "delay": 1}, "delay"),
+                                      ("x", {"redrive": {"topic": "users", "receives_max": 1}}, "redrive"),
+                                      ("x", {"cleanup": "compact", "redrive": {"topic": "q", "receives_max": 1}}, "redrive")):
+            problem(s.c.put(f"/v1/topics/{name}", settings), 400, "invalid_body", ("pointer", "/" + place))
+        for action, more in (("SendMessage", {"MessageBody": "x"}), ("ReceiveMessage", {}), ("PurgeQueue", {})):
+            try:
+                s.c.call(action, QueueUrl="users", **more)
+            except Exception as e:
+                assert "UnsupportedOperation" in str(e), e
+            else:
+                raise AssertionError(action)
+
+
+@test
+def the_log_of_a_plain_topic_is_read_too_with_keys():
+    with Rested() as s:
+        s.c.topic("users", partitions=3)
+        sent = [s.c.send(str(i), "users", Leaselog_Key=f"k{i % 4}") for i in range(12)]
+        for i in range(12):
+            assert sent[i]["partition"] == sent[i % 4]["partition"], sent
+        m = s.c.receive("users")[0]
+        assert m["key"] in ("k0", "k1", "k2", "k3"), m
+        assert s.c.delete(m["lease_url"]).status == 204
+        got = [r for p in range(3) for r in lines(s.c.get(f"/v1/topics/users/partitions/{p}/records"))]
+        assert sorted([r["body"] for r in got] + [m["body"]], key=int) == [str(i) for i in range(12)], got
 
 
 @test

@@ -3,6 +3,7 @@
 
 usage: wire_actions.py [TEST…]"""
 import base64
+import contextlib
 import json
 import os
 import sys
@@ -298,11 +299,12 @@ def a_task_goes_on_after_a_kill_and_nothing_is_lost_or_doubled():
             wire_json.port = before
 
 
-def main():
+@contextlib.contextmanager
+def serving():
     with Server() as s:
         wire_json.port = s.port
-        run_tests({k: v for k, v in globals().items() if getattr(v, "__module__", None) == __name__})
+        yield
 
 
 if __name__ == "__main__":
-    main()
+    run_tests({k: v for k, v in globals().items() if getattr(v, "__module__", None) == __name__}, 3, serving)

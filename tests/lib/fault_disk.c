@@ -492,6 +492,13 @@ static enum err fault_free_bytes(void *self, uint64_t *free_bytes)
     return ERR_OK;
 }
 
+static enum err fault_total_bytes(void *self, uint64_t *total_bytes)
+{
+    struct fault_disk *f = self;
+    *total_bytes = f->capacity;
+    return ERR_OK;
+}
+
 static enum err fault_sync_all(void *self)
 {
     struct fault_disk *f = self;
@@ -532,6 +539,7 @@ struct fault_disk *fault_disk_new(uint64_t seed)
                             fault_list,
                             fault_lock,
                             fault_free_bytes,
+                            fault_total_bytes,
                             fault_sync_all};
     return f;
 }

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the real server on a free port of loopback, and speaks SQS JSON to it. Standard library only."""
+import contextlib
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -10,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 
 BINARY = os.environ.get("LEASELOG", os.path.join(os.environ.get("builddir", "."), "leaselog"))
 WAIT_S = 30
@@ -144,22 +147,62 @@ def in_thread(f, *args):
     return t
 
 
-def run_tests(names):
-    """Runs every function of `names` (a module's globals) whose name begins with a test's verb."""
+def run_each(tests):
+    """How many passed, how many failed."""
     passed = failed = 0
-    only = sys.argv[1:]
-    for name, f in list(names.items()):
-        if not callable(f) or getattr(f, "is_test", False) is not True or (only and name not in only):
-            continue
+    for name, f in tests:
         try:
             f()
             print(f"ok - {name}", flush=True)
             passed += 1
         except BaseException as e:
-            import traceback
             traceback.print_exc()
             print(f"not ok - {name}: {e}", flush=True)
             failed += 1
+    return passed, failed
+
+
+def lane_start(tests, within):
+    """A process of its own for these tests; its output goes to a file. Gives (pid, file)."""
+    out = tempfile.TemporaryFile("w+", errors="replace")
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid:
+        return pid, out
+    os.dup2(out.fileno(), 1)
+    os.dup2(out.fileno(), 2)
+    failed = 1
+    try:
+        with within():
+            _, failed = run_each(tests)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1 if failed else 0)
+
+
+def run_tests(names, lanes=1, within=contextlib.nullcontext):
+    """Runs every function of `names` (a module's globals) that is a test, those of each lane one after the other, the
+    lanes beside each other: for tests that mostly wait, and share nothing. Each lane runs in a `within()` of its own."""
+    only = sys.argv[1:]
+    tests = [(name, f) for name, f in list(names.items())
+             if callable(f) and getattr(f, "is_test", False) is True and (not only or name in only)]
+    if lanes == 1:
+        with within():
+            passed, failed = run_each(tests)
+    else:
+        passed = failed = 0
+        for pid, out in [lane_start(tests[k::lanes], within) for k in range(min(lanes, len(tests)))]:
+            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            out.seek(0)
+            text = out.read()
+            print(text, end="", flush=True)
+            passed += len(re.findall("^ok - ", text, re.M))
+            failed += max(len(re.findall("^not ok - ", text, re.M)), status != 0)
+    if passed + failed < len(tests):
+        failed += len(tests) - passed - failed  # a lane that ended early
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)
 

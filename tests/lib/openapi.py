@@ -176,6 +176,10 @@ class Document:
         schema = self.resolve(schema)
         kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
         kind = schema.get("type")
+        if kind == "null":
+            if value is not None:
+                raise Wrong(f"{at}: {value!r} is not null")
+            return
         if kind and (not isinstance(value, kinds[kind]) or (kind in ("integer", "number") and isinstance(value, bool))):
             raise Wrong(f"{at}: {value!r} is no {kind}")
         if "enum" in schema and value not in schema["enum"]:
@@ -233,7 +237,10 @@ class Document:
         schema = content.get(kind, content.get("application/octet-stream"))
         if schema is None:
             raise Wrong(f"{status} has no type {kind}")
-        if kind.endswith("json") and kind in content:
+        if kind == "application/x-ndjson":
+            for line in body.splitlines():
+                self.check(json.loads(line), schema["schema"])
+        elif kind.endswith("json") and kind in content:
             self.check(json.loads(body), schema["schema"])
         if status >= 400 and json.loads(body)["type"].rpartition("/")[2] not in response["x-problems"]:
             raise Wrong(f"{status}: {body[:300]!r} is no problem of this status")

@@ -17,6 +17,7 @@ void model_init(struct model *m, uint64_t seed)
     m->options.journal_first_bytes = 16384;
     m->options.write_files_max = 1 + (uint32_t)rng_below(&m->rng, 4);
     m->options.journal_bytes = 16384 << rng_below(&m->rng, 3);
+    m->options.sync_singly_max = rng_below(&m->rng, 2) == 0 ? 8 : 0;
     for (unsigned i = 0; i < MODEL_LOGS; i++) {
         m->logs[i].id.topic[0] = (uint8_t)(i / 2);
         m->logs[i].id.partition = i % 2;
@@ -306,7 +307,19 @@ enum err model_open(struct model *m)
     return ERR_OK;
 }
 
-static void take_snapshot(struct model_log *l)
+/* Alone or as one of many. */
+static enum err write_snapshot(struct model *m, struct model_log *l, uint64_t offset,
+                               struct bytes state)
+{
+    if (rng_below(&m->rng, 2) == 0)
+        return plog_snapshot_write(l->log, offset, state);
+    struct plog_snapshots *all = plog_snapshots_begin(m->plog);
+    enum err put = plog_snapshots_put(all, l->log, offset, state);
+    enum err end = plog_snapshots_end(all);
+    return put == ERR_OK ? end : put;
+}
+
+static void take_snapshot(struct model *m, struct model_log *l)
 {
     uint64_t offset = plog_durable(l->log);
     size_t n = 8 + offset % 1000;
@@ -316,7 +329,7 @@ static void take_snapshot(struct model_log *l)
         if (l->snapshot_tried < offset)
             l->snapshot_before = l->snapshot_tried;
         l->snapshot_tried = offset;
-        if (plog_snapshot_write(l->log, offset, (struct bytes){state, n}) == ERR_OK)
+        if (write_snapshot(m, l, offset, (struct bytes){state, n}) == ERR_OK)
             l->snapshot = offset;
     }
     mem_free(state);
@@ -372,7 +385,7 @@ static void clean_begin(struct model *m, struct model_log *l)
     if (end > 0) {
         size_t first = (size_t)rng_below(&m->rng, end);
         size_t last = first + (size_t)rng_below(&m->rng, end - first);
-        struct plog_wanted wanted = {m, ask};
+        struct plog_wanted wanted = {m, ask, NULL};
         finish(m, l);
         m->clean_log = l;
         ck_assert_int_eq(plog_clean_begin(l->log, all[first].base_offset, all[last].end_offset,
@@ -407,7 +420,7 @@ static void clean(struct model *m, struct model_log *l)
     if (rng_below(&m->rng, 3) == 0)
         plog_checkpoint_ask(m->plog);
     if (rng_below(&m->rng, 2) == 0)
-        take_snapshot(l);
+        take_snapshot(m, l);
     clean_begin(m, l);
 }
 
@@ -426,7 +439,7 @@ void model_step(struct model *m)
     } else if (what < 81) {
         plog_checkpoint_if_due(m->plog);
     } else if (what < 84) {
-        take_snapshot(l);
+        take_snapshot(m, l);
     } else if (what < 88) {
         release(m, l);
     } else if (what < 89) {

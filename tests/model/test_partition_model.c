@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "lib/runner.h"
 #include "model/partition_look_check.h"
+#include "model/partition_sizes.h"
 
 enum { STEPS = 400, RECEIPTS = 400, SNAPSHOTS = 8, EPOCH = 3, DEDUP_WINDOW_MS = 5000 };
 
@@ -41,7 +42,8 @@ struct run {
     struct receipt receipts[RECEIPTS];
     size_t receipts_n;
     int64_t topic_delay_ms;
-    uint64_t counter; /* of the last lease */
+    uint64_t counter;                /* of the last lease */
+    bool backlog_seen[MODEL_GROUPS]; /* it was made anew, and sees messages from before */
     uint64_t origin_seq, origin_closed;
     struct partition_grant grant;
     struct record_runs runs;
@@ -75,7 +77,7 @@ static uint32_t gid_of(int group)
 
 /* ---- the log ---- */
 
-static void append(struct run *r, const struct record *record)
+static void append_one(struct run *r, const struct record *record)
 {
     if (r->records_n == r->records_room) {
         r->records_room = r->records_room == 0 ? 512 : r->records_room * 2;
@@ -88,6 +90,19 @@ static void append(struct run *r, const struct record *record)
     MUST(r, record_decode((uint8_t)record->type, (struct bytes){r->log.at + at, r->log.n - at},
                           &decoded) == ERR_OK);
     partition_apply(r->p, &decoded);
+}
+
+/* What lets messages go has their sizes before it. */
+static void append(struct run *r, const struct record *record)
+{
+    struct partition_sizes s;
+    partition_sizes_init(&s);
+    if (model_sizes_before(&r->m, r->p, record, &s)) {
+        struct record sizes = partition_sizes_record(&s);
+        append_one(r, &sizes);
+    }
+    partition_sizes_fini(&s);
+    append_one(r, record);
 }
 
 static void replay(struct run *r, struct partition *p, size_t from)
@@ -211,6 +226,7 @@ static void check_all(struct run *r)
         if (!r->m.group_exists[g])
             continue;
         check_counters(r, g);
+        MUST(r, model_check_live(&r->m, r->p, g, gid_of(g), r->backlog_seen[g]));
         MUST(r, info.floor == model_floor(&r->m, g));
         if (info.floor < wanted)
             wanted = info.floor;
@@ -583,6 +599,13 @@ static void do_group(struct run *r, int group)
         r->m.group_exists[group] = false;
     else
         model_start_group(&r->m, group, generation, from);
+    r->backlog_seen[group] = true;
+    if (drop || one_in(r, 2))
+        return;
+    append(r, &(struct record){.type = RECORD_SIZES,
+                               .sizes = {true, gid_of(group), model_live(&r->m, group).bytes,
+                                         BYTES_NONE, BYTES_NONE}});
+    r->backlog_seen[group] = false;
 }
 
 /* Often to a time at which something ends, or just before it: where off-by-one mistakes live. */

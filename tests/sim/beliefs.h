@@ -45,6 +45,8 @@ struct message {
 struct incarnation {
     struct policy policy;
     bool gone;
+    bool maybe_gone;                /* a delete was tried, and nobody knows */
+    int64_t setting, setting_tried; /* as answered; and one of which nobody knows */
     bool swept; /* purged or deleted at some time: dead letters may have vanished unseen */
     bool feeds; /* has a dead-letter topic, or is one */
 };

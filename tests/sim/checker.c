@@ -76,6 +76,8 @@ static void on_send(struct checker *c, const struct event *e)
     m->life = c->b.life;
     if (e->err != ERR_OK)
         return;
+    if (beliefs_topic(&c->b, e->topic)->maybe_gone)
+        wrong(c, RULE_TOPIC, e->message, "was accepted, and its topic is perhaps deleted");
     if (e->dedup != 0)
         learn_dedup(c, e);
     if (e->flag)
@@ -310,6 +312,7 @@ static void on_gone(struct checker *c, const struct event *e)
     struct incarnation *t = beliefs_topic(&c->b, e->topic);
     t->swept = true;
     t->gone = e->err == ERR_OK;
+    t->maybe_gone = !t->gone;
     for (size_t i = 0; i < c->b.copies_n; i++) {
         struct copy *copy = &c->b.copies[i];
         if (copy->topic == e->topic && copy->there != MAYBE_NO)
@@ -329,6 +332,36 @@ static void on_topic(struct checker *c, const struct event *e)
         t->feeds = t->feeds || feeds || t->policy.dead_slot != HISTORY_NONE;
         other->feeds = other->feeds || t->policy.dead_slot == other->policy.slot;
     }
+}
+
+static void on_change(struct checker *c, const struct event *e)
+{
+    struct incarnation *t = beliefs_topic(&c->b, e->topic);
+    t->setting_tried = e->until_ms;
+    if (e->err == ERR_OK)
+        t->setting = e->until_ms;
+}
+
+static void on_found(struct checker *c, const struct event *e)
+{
+    struct incarnation *t = beliefs_topic(&c->b, e->topic);
+    if (t->gone)
+        wrong(c, RULE_TOPIC, HISTORY_NONE, "topic %u came back", e->topic);
+    if (e->until_ms != t->setting && e->until_ms != t->setting_tried)
+        wrong(c, RULE_TOPIC, HISTORY_NONE, "topic %u has setting %lld, not %lld or %lld", e->topic,
+              (long long)e->until_ms, (long long)t->setting, (long long)t->setting_tried);
+    t->maybe_gone = false;
+    t->setting = t->setting_tried = e->until_ms;
+}
+
+static void on_missed(struct checker *c, const struct event *e)
+{
+    struct incarnation *t = beliefs_topic(&c->b, e->topic);
+    if (!t->maybe_gone)
+        wrong(c, RULE_TOPIC, HISTORY_NONE, "topic %u is missing", e->topic);
+    struct event gone = *e;
+    gone.err = ERR_OK;
+    on_gone(c, &gone);
 }
 
 /* At rest. Topics that have to do with dead letters are counted at the end only, since nobody sees
@@ -429,8 +462,21 @@ static void take(struct checker *c, const struct event *e)
     case EVENT_GONE:
         on_gone(c, e);
         return;
+    case EVENT_CHANGE:
+        on_change(c, e);
+        return;
+    case EVENT_FOUND:
+        on_found(c, e);
+        return;
+    case EVENT_MISSED:
+        on_missed(c, e);
+        return;
     case EVENT_CLOSED:
-        wrong(c, RULE_START, HISTORY_NONE, "topic %u is missing or closed", e->topic);
+        wrong(c, RULE_START, HISTORY_NONE, "topic %u is closed", e->topic);
+        return;
+    case EVENT_STRAYS:
+        if (e->visible > 0)
+            wrong(c, RULE_STRAYS, HISTORY_NONE, "%llu things", (unsigned long long)e->visible);
         return;
     case EVENT_SEND:
         on_send(c, e);
@@ -487,9 +533,9 @@ void checker_run(const struct history *h, bool damaged, struct verdict *out)
 const char *checker_rule_name(enum rule rule)
 {
     static const char *const names[RULES] = {
-        "none",    "lost",        "deleted",  "phantom", "lease",   "order",
-        "refused", "dead letter", "dedup",    "count",   "starved", "committed",
-        "expired", "receipt",     "counters", "time",    "start",
+        "none",        "lost",  "deleted", "phantom", "lease",     "order",   "refused",
+        "dead letter", "dedup", "count",   "starved", "committed", "expired", "receipt",
+        "counters",    "time",  "start",   "topic",   "strays",
     };
     return names[rule];
 }

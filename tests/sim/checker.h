@@ -26,7 +26,9 @@ enum rule {
     RULE_RECEIPT,     /* receipts do what they may, and no more */
     RULE_COUNTERS,    /* queue_count is exact at rest */
     RULE_TIME,        /* partition time goes on by what has passed */
-    RULE_START,       /* every start works, and finds every topic */
+    RULE_START,       /* every start works, and finds every topic whole */
+    RULE_TOPIC,       /* an answered create, change or delete of a topic is final */
+    RULE_STRAYS,      /* nothing is left of topics that are gone, nothing missing of others */
     RULES
 };
 

@@ -310,50 +310,6 @@ void sim_purge(struct sim *s, uint32_t slot)
     queue_topic_give_back(t);
 }
 
-static void config_of(const struct sim_plan *p, const struct sim_plan *plans,
-                      struct topic_config *config)
-{
-    topic_config_init(config);
-    snprintf(config->name, sizeof config->name, "%s", p->name);
-    config->fifo = p->policy.fifo;
-    config->partitions = p->partitions;
-    config->delay_ms = p->delay_ms;
-    config->retention_ms = p->policy.retention_ms;
-    config->dedup_per_group = p->policy.dedup_per_group;
-    config->receives_max = p->policy.receives_max;
-    if (p->policy.dead_slot != HISTORY_NONE)
-        snprintf(config->dead_letter, sizeof config->dead_letter, "%s",
-                 plans[p->policy.dead_slot].name);
-}
-
-/* When it fails, the next start may find the topic. */
-void sim_topic_create(struct sim *s, uint32_t slot)
-{
-    struct topic_config config;
-    struct queue_topic *t;
-    if (s->slots[slot] != HISTORY_NONE)
-        return;
-    config_of(&s->plans[slot], s->plans, &config);
-    enum err e = queue_topic_create(s->q, &config, &t);
-    topic_config_fini(&config);
-    if (e != ERR_OK)
-        return;
-    sim_topic_add(s, &t->id, slot);
-    queue_topic_give_back(t);
-}
-
-void sim_topic_delete(struct sim *s, uint32_t slot)
-{
-    struct queue_topic *t = find(s, slot);
-    if (t == NULL)
-        return;
-    enum err e = queue_topic_delete(t);
-    sim_put(s, (struct event){.kind = EVENT_GONE, .err = e, .topic = s->slots[slot]});
-    if (e == ERR_OK)
-        s->slots[slot] = HISTORY_NONE;
-    queue_topic_give_back(t);
-}
-
 void sim_count(struct sim *s)
 {
     for (uint32_t slot = 0; slot < SIM_SLOTS; slot++) {

@@ -62,8 +62,9 @@ uint64_t history_hash(const struct history *h)
 }
 
 static const char *const kind_names[EVENT_KINDS] = {
-    "open",   "crash",  "time", "topic", "gone", "closed", "send",  "take",  "empty",
-    "delete", "extend", "give", "purge", "end",  "synced", "count", "final",
+    "open",   "crash",  "time", "topic",  "gone",  "change", "found",
+    "missed", "closed", "send", "take",   "empty", "delete", "extend",
+    "give",   "purge",  "end",  "synced", "count", "strays", "final",
 };
 
 static bool has_message(enum event_kind kind)
@@ -91,6 +92,10 @@ void history_print_event(const struct history *h, size_t i, FILE *out)
         fprintf(out, " visible %llu in flight %llu delayed %llu moving %llu",
                 (unsigned long long)e->visible, (unsigned long long)e->in_flight,
                 (unsigned long long)e->delayed, (unsigned long long)e->moving);
+    if (e->kind == EVENT_CHANGE || e->kind == EVENT_FOUND)
+        fprintf(out, " setting %lld", (long long)e->until_ms);
+    if (e->kind == EVENT_STRAYS)
+        fprintf(out, " %llu", (unsigned long long)e->visible);
     if (e->kind == EVENT_OPEN || e->kind == EVENT_TIME)
         fprintf(out, " expected %lld", (long long)e->until_ms);
     fprintf(out, "%s%s\n", e->flag ? " flag" : "", e->moved ? " moved" : "");
@@ -110,7 +115,8 @@ void history_print(const struct history *h, uint32_t message, size_t end, FILE *
     for (size_t i = 0; i <= end && i < h->n; i++) {
         const struct event *e = &h->at[i];
         bool wanted = e->kind == EVENT_OPEN || e->kind == EVENT_CRASH || e->kind == EVENT_TOPIC ||
-                      e->kind == EVENT_GONE || e->kind == EVENT_PURGE ||
+                      e->kind == EVENT_GONE || e->kind == EVENT_PURGE || e->kind == EVENT_FOUND ||
+                      e->kind == EVENT_MISSED || e->kind == EVENT_CHANGE ||
                       (has_message(e->kind) && e->message == message) ||
                       (e->kind == EVENT_END && is_of(h, e->op, message)) || i + 8 > end;
         if (wanted)

@@ -24,7 +24,10 @@ enum event_kind {
     EVENT_TIME,   /* time has passed; until_ms is what it has to be */
     EVENT_TOPIC,  /* `topic` is there from now on, with `policy` */
     EVENT_GONE,   /* `topic` was deleted (ERR_OK), perhaps deleted (else) */
-    EVENT_CLOSED, /* a start found `topic` missing or damaged */
+    EVENT_CHANGE, /* `topic` has setting until_ms (ERR_OK), perhaps (else) */
+    EVENT_FOUND,  /* a start found `topic`, with setting until_ms */
+    EVENT_MISSED, /* a start did not find `topic` */
+    EVENT_CLOSED, /* a start found `topic` damaged */
     EVENT_SEND,   /* err: refused. flag: a duplicate; until_ms: when it is due */
     EVENT_TAKE,   /* one received message. flag: every byte is as sent; until_ms: the lease's end */
     EVENT_EMPTY,  /* a receive that might have brought anything found nothing, or a poll at rest */
@@ -35,6 +38,8 @@ enum event_kind {
     EVENT_END,    /* `op` is answered; err: with a failure, which leaves the outcome open */
     EVENT_SYNCED, /* all that was decided is durable, as the broker has it */
     EVENT_COUNT,  /* counts of `topic`, at rest */
+    EVENT_STRAYS, /* `visible` things are stored that belong to no topic, or a topic's are missing
+                   */
     EVENT_FINAL,  /* everything was drained; flag: but not to the end */
     EVENT_KINDS
 };

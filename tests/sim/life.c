@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "lib/fault_vfs.h"
 #include "sim/sim.h"
 
 uint64_t sim_below(struct sim *s, uint64_t limit)
@@ -57,6 +58,7 @@ void sim_init(struct sim *s, uint64_t seed)
     s->seed = seed;
     s->rng.state = seed;
     s->disk = fault_disk_new(seed ^ 0xd15c);
+    fault_vfs_use(s->disk);
     fake_clock_init(&s->clock);
     folder_make(s->folder);
     snprintf(s->catalog_path, sizeof s->catalog_path, "%s/catalog.sqlite", s->folder);
@@ -99,6 +101,7 @@ void sim_remember_time(struct sim *s, int64_t ms)
 enum err sim_open(struct sim *s)
 {
     s->options.rng.state = s->seed * 1000 + ++s->life;
+    fault_vfs_use(s->disk);
     enum err e = queue_open(&s->options, &s->q);
     if (e != ERR_OK)
         s->q = NULL;
@@ -119,47 +122,6 @@ static void remember_now(struct sim *s)
         s->stamp = stamp;
 }
 
-void sim_topic_add(struct sim *s, const struct uuid *id, uint32_t slot)
-{
-    s->topics = mem_resize(s->topics, (s->topics_n + 1) * sizeof s->topics[0]);
-    s->topics[s->topics_n].id = *id;
-    s->topics[s->topics_n].slot = slot;
-    s->slots[slot] = s->topics_n++;
-    sim_put(s, (struct event){
-                   .kind = EVENT_TOPIC, .topic = s->slots[slot], .policy = s->plans[slot].policy});
-}
-
-uint32_t sim_topic_of(const struct sim *s, struct queue_topic *t)
-{
-    for (uint32_t i = 0; i < s->topics_n; i++)
-        if (memcmp(&s->topics[i].id, &t->id, sizeof t->id) == 0)
-            return i;
-    return HISTORY_NONE;
-}
-
-static void look_at_slot(struct sim *s, uint32_t slot)
-{
-    struct queue_topic *t;
-    enum err e = queue_topic_find(s->q, bytes_of_text(s->plans[slot].name), &t);
-    uint32_t before = s->slots[slot];
-    if (e != ERR_OK) {
-        if (before != HISTORY_NONE)
-            sim_put(s, (struct event){.kind = EVENT_CLOSED, .topic = before});
-        s->slots[slot] = HISTORY_NONE;
-        return;
-    }
-    if (sim_topic_of(s, t) == HISTORY_NONE)
-        sim_topic_add(s, &t->id, slot);
-    s->slots[slot] = sim_topic_of(s, t);
-    for (uint32_t i = 0; i < queue_partitions(t); i++) {
-        struct queue_partition_info info;
-        queue_partition_look(t, i, &info);
-        if (info.closed)
-            sim_put(s, (struct event){.kind = EVENT_CLOSED, .topic = s->slots[slot]});
-    }
-    queue_topic_give_back(t);
-}
-
 void sim_look_around(struct sim *s, bool same_boot)
 {
     /* After a reboot the wall clock counts until the first round tells of the new boot. */
@@ -173,7 +135,7 @@ void sim_look_around(struct sim *s, bool same_boot)
                                                    : INT64_MIN,
                });
     for (uint32_t slot = 0; slot < SIM_SLOTS; slot++)
-        look_at_slot(s, slot);
+        sim_topic_look(s, slot);
     remember_now(s);
 }
 
@@ -186,6 +148,7 @@ void sim_down(struct sim *s, bool clean)
         s->q = NULL;
         sim_ops_sweep(s);
     } else {
+        fault_vfs_kill();
         queue_abandon(s->q);
         s->q = NULL;
     }

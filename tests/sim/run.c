@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/note.h"
+#include "lib/fault_vfs.h"
 #include "sim/sim.h"
 
 enum {
@@ -66,7 +67,7 @@ static void step_rare(struct sim *s)
 {
     uint32_t slot = (uint32_t)sim_below(s, SIM_SLOTS);
     struct sim_poll *p = &s->polls[sim_below(s, SIM_POLLS)];
-    switch (sim_below(s, 12)) {
+    switch (sim_below(s, 15)) {
     case 0:
         sim_purge(s, slot);
         return;
@@ -87,6 +88,13 @@ static void step_rare(struct sim *s)
     case 6:
     case 7:
         sim_give_back_late(s);
+        return;
+    case 8:
+    case 9:
+        sim_topic_change(s, slot);
+        return;
+    case 10:
+        fault_vfs_busy(sim_chance(s, 30));
         return;
     default:
         sim_poll_start(s, slot);
@@ -134,9 +142,9 @@ static uint64_t used_bytes(struct sim *s)
 static void arm(struct sim *s, enum ending ending)
 {
     if (ending == END_POWER)
-        fault_disk_fail_in(s->disk, sim_below(s, 150), ERR_IO, true);
+        fault_disk_fail_in(s->disk, sim_below(s, 400), ERR_IO, true);
     else if (ending == END_ERROR)
-        fault_disk_fail_in(s->disk, sim_below(s, 120), sim_chance(s, 50) ? ERR_IO : ERR_NO_SPACE,
+        fault_disk_fail_in(s->disk, sim_below(s, 300), sim_chance(s, 50) ? ERR_IO : ERR_NO_SPACE,
                            false);
     else if (ending == END_FULL)
         fault_disk_capacity(s->disk, used_bytes(s) + (sim_chance(s, 50) ? 0 : 256u << 20) +
@@ -168,7 +176,7 @@ static void start(struct sim *s, bool same_boot)
 {
     for (unsigned crashes = sim_chance(s, 25) ? 1 + (unsigned)sim_below(s, 2) : 0;; crashes--) {
         if (crashes > 0)
-            fault_disk_fail_in(s->disk, sim_below(s, 40), ERR_IO, sim_chance(s, 70));
+            fault_disk_fail_in(s->disk, sim_below(s, 90), ERR_IO, sim_chance(s, 70));
         enum err e = sim_open(s);
         bool fell = fault_disk_has_failed(s->disk);
         if (!fell) {
@@ -180,6 +188,7 @@ static void start(struct sim *s, bool same_boot)
             return;
         }
         if (e == ERR_OK) {
+            fault_vfs_kill();
             queue_abandon(s->q);
             s->q = NULL;
         }
@@ -193,10 +202,14 @@ static bool live(struct sim *s)
 {
     enum ending ending = (enum ending)sim_below(s, ENDINGS);
     unsigned steps = (unsigned)sim_below(s, STEPS_MAX), after = 0;
+    bool early = sim_chance(s, 30); /* so that what fails is often the making of topics */
+    if (early)
+        arm(s, ending);
     for (uint32_t slot = 0; slot < SIM_SLOTS; slot++)
         if (s->life == 1 ? sim_chance(s, 80) : sim_chance(s, 20))
             sim_topic_create(s, slot);
-    arm(s, ending);
+    if (!early)
+        arm(s, ending);
     for (unsigned i = 0; i < steps; i++) {
         step(s);
         bool failed = fault_disk_has_failed(s->disk);
@@ -250,6 +263,7 @@ static void drain(struct sim *s)
             sim_pass(s, 1000);
     }
     sim_count(s);
+    sim_strays(s);
     sim_put(s, (struct event){.kind = EVENT_FINAL, .flag = more && !s->damaged});
 }
 

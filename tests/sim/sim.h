@@ -5,6 +5,7 @@
  *   run.c      a run: lives, faults, the end
  *   life.c     starts, crashes, time, topics that are there
  *   client.c   what clients do: one function a verb
+ *   topic.c    topics made, changed and dropped; what is left of them
  *   poll.c     those who wait for messages
  *   message.c  what a message of a serial number looks like */
 #ifndef TESTS_SIM_SIM_H
@@ -73,6 +74,7 @@ struct sim {
     struct history history;
     uint32_t next_op;
     uint32_t next_message;
+    uint32_t next_setting;
     uint32_t last_receive; /* op */
     unsigned life;
     uint32_t focus;          /* the slot that most operations are about; HISTORY_NONE */
@@ -137,17 +139,21 @@ void sim_use_receipt(struct sim *s, bool extend);
 void sim_give_back_late(struct sim *s);
 void sim_delete(struct sim *s, const struct sim_receipt *r);
 void sim_purge(struct sim *s, uint32_t slot);
-void sim_topic_create(struct sim *s, uint32_t slot);
-void sim_topic_delete(struct sim *s, uint32_t slot);
 void sim_count(struct sim *s);
-/* Tells the history of a new incarnation. */
-void sim_topic_add(struct sim *s, const struct uuid *id, uint32_t slot);
-/* The incarnation of t. */
-uint32_t sim_topic_of(const struct sim *s, struct queue_topic *t);
 /* All that were under way are forgotten. */
 void sim_ops_drop(struct sim *s);
 /* Those that were answered are taken out. */
 void sim_ops_sweep(struct sim *s);
+
+/* ---- topic.c ---- */
+
+void sim_topic_create(struct sim *s, uint32_t slot);
+void sim_topic_change(struct sim *s, uint32_t slot);
+void sim_topic_delete(struct sim *s, uint32_t slot);
+/* What a start found of a slot's topic. */
+void sim_topic_look(struct sim *s, uint32_t slot);
+/* What is stored belongs to the topics there are, and all of theirs is stored. At rest. */
+void sim_strays(struct sim *s);
 
 /* ---- poll.c ---- */
 

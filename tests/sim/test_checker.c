@@ -578,6 +578,42 @@ START_TEST(a_start_that_fails_or_misses_a_topic_is_seen)
 }
 END_TEST
 
+START_TEST(a_topic_that_comes_back_or_is_missing_or_has_another_setting_is_seen)
+{
+    struct event found = {.kind = EVENT_FOUND, .topic = STANDARD};
+    put((struct event){.kind = EVENT_CHANGE, .topic = STANDARD, .until_ms = 5});
+    if (_i == 0)
+        put((struct event){.kind = EVENT_GONE, .topic = STANDARD});
+    else if (_i == 1)
+        found.kind = EVENT_MISSED;
+    found.until_ms = _i == 0 ? 5 : 0;
+    put(found);
+    is(RULE_TOPIC);
+}
+END_TEST
+
+START_TEST(a_topic_whose_delete_failed_may_be_gone_and_accepts_nothing)
+{
+    struct verdict v;
+    put((struct event){.kind = EVENT_CHANGE, .err = ERR_IO, .topic = FIFO, .until_ms = 5});
+    put((struct event){.kind = EVENT_FOUND, .topic = FIFO, .until_ms = 5});
+    put((struct event){.kind = EVENT_GONE, .err = ERR_IO, .topic = STANDARD});
+    put((struct event){.kind = EVENT_MISSED, .topic = STANDARD});
+    checker_run(&history, false, &v);
+    ck_assert_int_eq(v.rule, RULE_NONE);
+    put((struct event){.kind = EVENT_GONE, .err = ERR_IO, .topic = FIFO});
+    send(0, FIFO);
+    is(RULE_TOPIC);
+}
+END_TEST
+
+START_TEST(what_is_left_of_topics_is_seen)
+{
+    put((struct event){.kind = EVENT_STRAYS, .visible = 1});
+    is(RULE_STRAYS);
+}
+END_TEST
+
 START_TEST(after_damage_messages_may_be_gone_but_not_wrong)
 {
     struct verdict v;
@@ -613,6 +649,10 @@ static void add_more(TCase *t)
     tcase_add_loop_test(t, counts_that_are_not_so_are_seen, 0, 4);
     tcase_add_loop_test(t, a_time_that_jumps_is_seen, 0, 2);
     tcase_add_loop_test(t, a_start_that_fails_or_misses_a_topic_is_seen, 0, 2);
+    tcase_add_loop_test(t, a_topic_that_comes_back_or_is_missing_or_has_another_setting_is_seen, 0,
+                        3);
+    tcase_add_test(t, a_topic_whose_delete_failed_may_be_gone_and_accepts_nothing);
+    tcase_add_test(t, what_is_left_of_topics_is_seen);
     tcase_add_test(t, after_damage_messages_may_be_gone_but_not_wrong);
 }
 

@@ -90,6 +90,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_seed_plays_the_same_run_each_time);
     tcase_add_test(t, other_seeds_play_other_runs);
     suite_add_tcase(s, tcase_checker());
+    suite_add_tcase(s, tcase_topics());
     suite_add_tcase(s, t);
     return s;
 }

@@ -5,5 +5,6 @@
 #include "lib/runner.h"
 
 TCase *tcase_checker(void);
+TCase *tcase_topics(void);
 
 #endif

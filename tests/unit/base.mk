@@ -15,6 +15,7 @@ tests_unit_test_json_LDADD = $(BASE_TEST_LIBS)
 # Our JSON parser against jansson's; fuzz_json N for more than the usual 20,000 texts.
 check_PROGRAMS += tests/fuzz/fuzz_json
 TESTS += tests/fuzz/fuzz_json
-tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_json.c
+tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_json.c tests/fuzz/json_against.c \
+	tests/fuzz/json_against.h
 tests_fuzz_fuzz_json_CFLAGS = $(TEST_CFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_fuzz_json_LDADD = libbase.a $(JANSSON_LIBS) $(NETTLE_LIBS)

@@ -17,6 +17,7 @@ tests_unit_test_partition_LDADD = $(PARTITION_TEST_LIBS)
 TEST_RUNNERS += tests/model/test_partition_model
 tests_model_test_partition_model_SOURCES = tests/model/test_partition_model.c \
 	tests/model/partition_look_check.c tests/model/partition_look_check.h \
-	tests/model/partition_model.c tests/model/partition_model.h
+	tests/model/partition_model.c tests/model/partition_model.h \
+	tests/model/partition_sizes.c tests/model/partition_sizes.h
 tests_model_test_partition_model_CFLAGS = $(TEST_CFLAGS)
 tests_model_test_partition_model_LDADD = $(PARTITION_TEST_LIBS)

@@ -22,10 +22,23 @@ tests_bench_bench_plog_SOURCES = tests/bench/bench_plog.c
 tests_bench_bench_plog_CFLAGS = $(TEST_CFLAGS)
 tests_bench_bench_plog_LDADD = libplog.a libdisk.a libbase.a
 
+# Nor this: make tests/bench/bench_topics.
+EXTRA_PROGRAMS += tests/bench/bench_topics
+tests_bench_bench_topics_SOURCES = tests/bench/bench_topics.c
+tests_bench_bench_topics_CFLAGS = $(TEST_CFLAGS)
+tests_bench_bench_topics_LDADD = libbase.a
+
 TEST_RUNNERS += tests/unit/test_plog
-tests_unit_test_plog_SOURCES = tests/unit/test_plog.c
+tests_unit_test_plog_SOURCES = tests/unit/test_plog.c tests/unit/test_plog_marks.c \
+	tests/unit/test_plog_marks.h
 tests_unit_test_plog_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plog_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a $(CHECK_LIBS)
+
+TEST_RUNNERS += tests/unit/test_plog_journal
+tests_unit_test_plog_journal_SOURCES = tests/unit/test_plog_journal.c
+tests_unit_test_plog_journal_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plog_journal_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a \
+	$(CHECK_LIBS)
 
 TEST_RUNNERS += tests/unit/test_plog_clean
 tests_unit_test_plog_clean_SOURCES = tests/unit/test_plog_clean.c \
@@ -33,4 +46,10 @@ tests_unit_test_plog_clean_SOURCES = tests/unit/test_plog_clean.c \
 	tests/unit/plog_clean_fixture.h
 tests_unit_test_plog_clean_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plog_clean_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a \
+	$(CHECK_LIBS)
+
+TEST_RUNNERS += tests/unit/test_plog_many
+tests_unit_test_plog_many_SOURCES = tests/unit/test_plog_many.c
+tests_unit_test_plog_many_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plog_many_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a \
 	$(CHECK_LIBS)

@@ -33,6 +33,11 @@ bool all(uint64_t number)
     return true;
 }
 
+bool not_the_fifth(uint64_t number)
+{
+    return number != 5;
+}
+
 bool the_fifth(uint64_t number)
 {
     return number == 5;
@@ -46,7 +51,7 @@ static uint64_t ask(void *self, uint64_t first, size_t n, bool *wanted)
     return rig.end == 0 ? plog_durable(rig.log) : rig.end;
 }
 
-const struct plog_wanted rig_wanted = {&rig, ask};
+const struct plog_wanted rig_wanted = {&rig, ask, NULL};
 
 static void quiet(void)
 {

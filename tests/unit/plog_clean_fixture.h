@@ -29,6 +29,7 @@ bool every_tenth(uint64_t number);
 bool every_tenth_below_500(uint64_t number);
 bool none(uint64_t number);
 bool all(uint64_t number);
+bool not_the_fifth(uint64_t number);
 bool the_fifth(uint64_t number);
 
 /* Of the checked fixture. */

@@ -6,7 +6,7 @@ QUEUE_TEST_LIBS = libtestlib.a libqueue.a libcatalog.a libpartition.a libplog.a 
 TEST_RUNNERS += tests/unit/test_queue
 tests_unit_test_queue_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fixture.h \
 	tests/unit/test_queue.c tests/unit/test_queue_clean.c tests/unit/test_queue_fifo.c \
-	tests/unit/test_queue_history.c tests/unit/test_queue_look.c tests/unit/test_queue_moves.c \
+	tests/unit/test_queue_history.c tests/unit/test_queue_keep.c tests/unit/test_queue_limit.c tests/unit/test_queue_look.c tests/unit/test_queue_moves.c \
 	tests/unit/test_queue_polls.c tests/unit/test_queue_redrive.c tests/unit/test_queue_restart.c \
 	tests/unit/test_queue_send.c tests/unit/test_queue_topics.c \
 	tests/unit/test_queue_verbs.c tests/unit/test_queue_window.c
@@ -17,3 +17,15 @@ TEST_RUNNERS += tests/unit/test_queue_threads
 tests_unit_test_queue_threads_SOURCES = tests/unit/test_queue_threads.c
 tests_unit_test_queue_threads_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_queue_threads_LDADD = $(QUEUE_TEST_LIBS)
+
+TEST_RUNNERS += tests/unit/test_queue_growth
+tests_unit_test_queue_growth_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fixture.h \
+	tests/unit/test_queue_growth.c
+tests_unit_test_queue_growth_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_queue_growth_LDADD = $(QUEUE_TEST_LIBS)
+
+TEST_RUNNERS += tests/unit/test_compact
+tests_unit_test_compact_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fixture.h \
+	tests/unit/test_compact.c
+tests_unit_test_compact_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_compact_LDADD = liboffline.a libplogtest.a $(QUEUE_TEST_LIBS)

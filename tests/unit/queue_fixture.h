@@ -81,9 +81,11 @@ TCase *tcase_moves(void);
 TCase *tcase_redrive(void);
 TCase *tcase_fifo(void);
 TCase *tcase_window(void);
+TCase *tcase_keep(void);
 TCase *tcase_clean(void);
 TCase *tcase_look(void);
 TCase *tcase_send(void);
 TCase *tcase_history(void);
+TCase *tcase_limit(void);
 
 #endif

@@ -107,6 +107,16 @@ START_TEST(a_heap_gives_its_elements_in_order_after_any_removals)
 }
 END_TEST
 
+START_TEST(a_piece_of_no_bytes_is_a_place_all_the_same)
+{
+    struct arena a;
+    arena_init(&a, NULL, 0);
+    ck_assert_ptr_nonnull(arena_get(&a, 0));
+    ck_assert_ptr_nonnull(arena_copy(&a, BYTES_NONE).at);
+    arena_fini(&a);
+}
+END_TEST
+
 START_TEST(an_arena_gives_aligned_pieces_that_do_not_overlap)
 {
     char first[100];
@@ -134,6 +144,7 @@ Suite *suite_new(void)
     tcase_add_test(tc, a_cursor_reads_back_what_a_buf_holds);
     tcase_add_test(tc, a_varint_over_64_bits_and_a_length_past_the_end_are_bad);
     tcase_add_test(tc, a_heap_gives_its_elements_in_order_after_any_removals);
+    tcase_add_test(tc, a_piece_of_no_bytes_is_a_place_all_the_same);
     tcase_add_test(tc, an_arena_gives_aligned_pieces_that_do_not_overlap);
     suite_add_tcase(s, tc);
     return s;

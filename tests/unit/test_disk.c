@@ -111,6 +111,9 @@ START_TEST(folders_are_listed_in_order_and_removed_only_when_empty)
     uint64_t free_bytes = 0;
     ck_assert_int_eq(d.free_bytes(d.self, &free_bytes), ERR_OK);
     ck_assert_uint_gt(free_bytes, 0);
+    uint64_t total_bytes = 0;
+    ck_assert_int_eq(d.total_bytes(d.self, &total_bytes), ERR_OK);
+    ck_assert_uint_ge(total_bytes, free_bytes);
 }
 END_TEST
 

@@ -634,6 +634,7 @@ START_TEST(a_trace_header_is_x_rays)
     ck_assert(front_trace_valid((struct bytes){text, 1024}));
     ck_assert(!front_trace_valid((struct bytes){text, 1025}));
     ck_assert(front_trace_valid(BYTES_OF(ROOT)));
+    ck_assert(!front_trace_valid(BYTES_NONE));
     ck_assert(front_trace_valid(BYTES_OF("Sampled=?;" ROOT)));
     ck_assert(front_trace_valid(BYTES_OF("Self=1; " ROOT ";Sampled=1;")));
     ck_assert(front_trace_valid(BYTES_OF("Root=1-5759E988-bd862e3fe1be46a994272793")));

@@ -213,6 +213,10 @@ START_TEST(an_end_that_comes_with_the_last_bytes_ends_the_connection)
     check_end_with(GET("/hello"), 1);
     check_end_with(GET("/hello") GET("/hello") GET("/hello"), 3);
     check_end_with(GET("/hello") "GET /hel", 1);
+    check_end_with("GET /hello HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n\r\n", 1);
+    check_end_with("GET /hello HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n\r\nabc", 1);
+    check_end_with("GET /hello HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n\r\n" GET("/hello"),
+                   2);
     check_end_with("GET /hello HTTP/1.1\r\nHost", 0);
     check_end_with("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nhal", 0);
 }

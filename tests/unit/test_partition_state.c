@@ -254,7 +254,7 @@ START_TEST(no_changed_snapshot_breaks_a_load)
         partition_hash(loaded);
         partition_free(loaded);
     }
-    bytes[0] = 2;
+    bytes[0] = 3;
     ck_assert_int_eq(partition_load((struct bytes){bytes, saved.n}, &loaded), ERR_NEWER_FORMAT);
     free(bytes);
     buf_fini(&saved);
@@ -283,9 +283,10 @@ END_TEST
 static struct record any_record(struct rng *rng, struct record_runs *runs)
 {
     static const enum record_type types[] = {
-        RECORD_MESSAGE, RECORD_MESSAGE, RECORD_GROUP,  RECORD_LEASE, RECORD_LEASE, RECORD_DONE,
-        RECORD_EXTEND,  RECORD_MOVE,    RECORD_UNMOVE, RECORD_MOVED, RECORD_PURGE, RECORD_TRIM};
-    struct record r = {.type = types[rng_below(rng, 12)]};
+        RECORD_MESSAGE, RECORD_MESSAGE, RECORD_GROUP, RECORD_LEASE,  RECORD_LEASE,
+        RECORD_DONE,    RECORD_EXTEND,  RECORD_MOVE,  RECORD_UNMOVE, RECORD_MOVED,
+        RECORD_PURGE,   RECORD_TRIM,    RECORD_SIZES};
+    struct record r = {.type = types[rng_below(rng, 13)]};
     uint32_t gid = WORLD_GID + (uint32_t)rng_below(rng, 2);
     uint64_t number = rng_below(rng, partition_next_number(o.p) + 3);
     int64_t ms = (int64_t)rng_below(rng, 5000);
@@ -311,6 +312,9 @@ static struct record any_record(struct rng *rng, struct record_runs *runs)
         r.moved.seq = number;
     } else if (r.type == RECORD_PURGE) {
         r.purge = (struct record_purge){gid, number / 4, true};
+    } else if (r.type == RECORD_SIZES) {
+        r.sizes = (struct record_sizes){rng_below(rng, 5) == 0, gid, number,
+                                        record_runs_bytes(runs), BYTES_OF("\3\4")};
     } else {
         r.trim.below = number / 4;
     }
@@ -422,6 +426,104 @@ START_TEST(what_an_open_move_names_is_wanted_even_after_a_purge)
 }
 END_TEST
 
+/* ---- live messages ---- */
+
+static void tell_size(uint64_t number, uint32_t bytes)
+{
+    struct partition_sizes s;
+    partition_sizes_init(&s);
+    partition_sizes_put(&s, number, bytes);
+    struct record r = partition_sizes_record(&s);
+    world_apply(&o, &r);
+    partition_sizes_fini(&s);
+}
+
+static void send_bytes(size_t n)
+{
+    static const char body[100] = "x";
+    struct record_message m = world_message(&o);
+    m.body = (struct bytes){body, n};
+    world_send_message(&o, &m);
+}
+
+static void assert_live(uint64_t messages, uint64_t bytes, bool exact)
+{
+    struct partition_live live;
+    ck_assert(partition_live(o.p, WORLD_GID, &live));
+    ck_assert_uint_eq(live.messages, messages);
+    ck_assert_uint_eq(live.bytes, bytes);
+    ck_assert_int_eq(live.exact, exact);
+}
+
+START_TEST(live_bytes_are_exact_where_sizes_were_told)
+{
+    send_bytes(10);
+    send_bytes(20);
+    send_bytes(30);
+    assert_live(3, 60, true);
+    tell_size(0, 10);
+    ck_assert_uint_eq(world_receive(&o, 1, 1000), 1);
+    assert_live(3, 60, true);
+    ck_assert_int_eq(world_delete(&o, world_receipt(&o, 0), RECEIPT_ANY), ERR_OK);
+    assert_live(2, 50, true);
+    ck_assert_uint_eq(partition_size(o.p, 0), 0); /* it is forgotten with its message */
+    ck_assert_uint_eq(world_receive(&o, 1, 1000), 1);
+    ck_assert_int_eq(world_delete(&o, world_receipt(&o, 0), RECEIPT_ANY), ERR_OK);
+    assert_live(1, 25, false); /* the mean of 20 and 30 */
+    world_apply(&o, &(struct record){.type = RECORD_TRIM, .trim = {3}});
+    assert_live(0, 0, true);
+}
+END_TEST
+
+START_TEST(a_total_sets_the_account_right)
+{
+    send_bytes(10);
+    send_bytes(30);
+    world_apply(&o, &(struct record){.type = RECORD_TRIM, .trim = {1}});
+    assert_live(1, 20, false);
+    world_apply(&o, &(struct record){.type = RECORD_SIZES,
+                                     .sizes = {.total = true, .gid = WORLD_GID, .live_bytes = 30}});
+    assert_live(1, 30, true);
+}
+END_TEST
+
+START_TEST(what_moves_to_another_topic_is_not_live_until_that_is_called_off)
+{
+    send_bytes(10);
+    send_bytes(30);
+    tell_size(0, 10);
+    world_apply(&o, &(struct record){.type = RECORD_MOVE, .move = {WORLD_GID, 0, 0, {{1}}, 1}});
+    assert_live(1, 30, true);
+    world_move_closed(&o, 0, true);
+    assert_live(2, 40, true);
+    world_apply(&o, &(struct record){.type = RECORD_MOVE, .move = {WORLD_GID, 0, 1, {{1}}, 1}});
+    world_move_closed(&o, 1, false);
+    assert_live(1, 30, true);
+    ck_assert_uint_eq(partition_size(o.p, 0), 0);
+}
+END_TEST
+
+START_TEST(a_snapshot_of_format_1_is_loaded_and_its_bytes_are_not_known)
+{
+    struct partition *loaded;
+    struct partition_live live;
+    struct buf saved = BUF_EMPTY;
+    send_bytes(10);
+    partition_save(o.p, &saved);
+    saved.at[0] = 1;
+    saved.n -= 3; /* 10 bytes, exact, no sizes */
+    ck_assert_int_eq(partition_load(buf_bytes(&saved), &loaded), ERR_OK);
+    ck_assert(partition_live(loaded, WORLD_GID, &live));
+    ck_assert(live.messages == 1 && !live.exact);
+    ck_assert(partition_is_saved_as(o.p, buf_bytes(&saved)));
+    ck_assert(partition_is_saved_as(loaded, buf_bytes(&saved)));
+    send_bytes(10);
+    ck_assert(!partition_is_saved_as(o.p, buf_bytes(&saved)));
+    partition_free(loaded);
+    buf_fini(&saved);
+}
+END_TEST
+
 TCase *tcase_state(void)
 {
     TCase *t = tcase_create("state");
@@ -441,6 +543,10 @@ TCase *tcase_state(void)
     tcase_add_test(t, records_that_make_no_sense_change_nothing);
     tcase_add_test(t, records_in_any_order_are_folded_and_saved);
     tcase_add_test(t, leases_are_listed_with_their_holder);
+    tcase_add_test(t, live_bytes_are_exact_where_sizes_were_told);
+    tcase_add_test(t, a_total_sets_the_account_right);
+    tcase_add_test(t, what_moves_to_another_topic_is_not_live_until_that_is_called_off);
+    tcase_add_test(t, a_snapshot_of_format_1_is_loaded_and_its_bytes_are_not_known);
     tcase_add_test(t, what_is_unfinished_is_wanted);
     tcase_add_test(t, what_an_open_move_names_is_wanted_even_after_a_purge);
     return t;

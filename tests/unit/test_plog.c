@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "lib/plog_model.h"
 #include "lib/runner.h"
+#include "unit/test_plog_marks.h"
 
 static struct fault_disk *disk;
 static struct plog_options options;
@@ -371,7 +372,7 @@ START_TEST(a_failed_sync_is_final_and_everybody_waiting_is_told)
     told = 0;
     append(l, 10, true);
     append(other, 10, true);
-    fault_disk_fail_in(disk, 3, ERR_IO, false);
+    fault_disk_fail_in(disk, 1, ERR_IO, false);
     for (unsigned i = 0; i < 4 && !plog_failed(store); i++)
         plog_commit(store, true);
     ck_assert(plog_failed(store));
@@ -557,7 +558,9 @@ START_TEST(what_a_damaged_log_cannot_take_is_kept_beside_it)
     plog_abandon(store);
     fault_disk_kill(disk);
     char half[500];
-    memcpy(half, fault_disk_bytes(disk, segment).at, sizeof half);
+    struct buf whole = BUF_EMPTY;
+    buf_put_bytes(&whole, fault_disk_bytes(disk, segment));
+    memcpy(half, whole.at, sizeof half);
     fault_disk_plant(disk, segment, (struct bytes){half, sizeof half});
     ck_assert_int_eq(plog_open(&options, &store), ERR_OK);
     plog_each(store, found, &l);
@@ -568,6 +571,15 @@ START_TEST(what_a_damaged_log_cannot_take_is_kept_beside_it)
     l = reopen(true);
     ck_assert(plog_log_damaged(l, &where));
     ck_assert_uint_eq(fault_disk_bytes(disk, salvage).n, kept);
+    /* Sound segments alone do not make it whole. */
+    plog_abandon(store);
+    fault_disk_kill(disk);
+    fault_disk_plant(disk, segment, buf_bytes(&whole));
+    buf_fini(&whole);
+    ck_assert_int_eq(plog_open(&options, &store), ERR_OK);
+    plog_each(store, found, &l);
+    ck_assert(plog_log_damaged(l, &where));
+    ck_assert_ptr_nonnull(strstr(where, "the file salvage"));
     ck_assert_int_eq(plog_remove(store, l), ERR_OK);
     ck_assert_ptr_null(fault_disk_bytes(disk, salvage).at);
 }
@@ -765,5 +777,6 @@ Suite *suite_new(void)
     tcase_add_test(t, readers_and_committers_of_two_logs_run_side_by_side);
     tcase_add_test(t, logs_come_and_go_while_another_commits);
     suite_add_tcase(s, t);
+    suite_add_tcase(s, tcase_marks());
     return s;
 }

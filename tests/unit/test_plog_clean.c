@@ -277,6 +277,42 @@ START_TEST(a_batch_that_would_not_get_smaller_stays_whole)
 }
 END_TEST
 
+/* By what the payload says, which must be the message of that number. */
+static bool keep_but_thirds(void *self, uint64_t number, struct bytes payload)
+{
+    ck_assert_ptr_eq(self, &rig);
+    ck_assert_uint_eq(le_load_u64(payload.at), number);
+    ck_assert(rig.wanted(number)); /* nobody is asked for what is unwanted anyway */
+    return number % 3 != 0;
+}
+
+START_TEST(with_keep_exactly_what_is_kept_stays_however_small_it_is)
+{
+    uint64_t end;
+    enum plog_clean_state state;
+    struct plog_wanted wanted = rig_wanted;
+    struct plog_clean *c;
+    wanted.keep = keep_but_thirds;
+    rig.wanted = all;
+    rig.control_bytes = 1;
+    for (int i = 0; i < 100; i++)
+        rig_append(20, 10);
+    rig_fill(100, MESSAGE_BYTES);
+    ck_assert_uint_gt(rig_cleanable(&end), 2);
+    rig.wanted = not_the_fifth;
+    for (int pass = 0; pass < 2; pass++) {
+        ck_assert_int_eq(plog_clean_begin(rig.log, 0, end, UINT64_MAX, wanted, &c), ERR_OK);
+        ck_assert_int_eq(rig_finish(c, &state), ERR_OK);
+        plog_clean_free(c);
+        ck_assert_int_eq(state, pass == 0 ? PLOG_CLEAN_DONE : PLOG_CLEAN_USELESS);
+        for (uint64_t number = 0; number < end / 2; number++)
+            ck_assert_int_eq(rig_read_number(number),
+                             number % 3 != 0 && number != 5 ? ERR_OK : ERR_GONE);
+    }
+    rig_check_all_from(end / 2);
+}
+END_TEST
+
 TCase *tcase_cleaner(void)
 {
     TCase *t = tcase_create("cleaner");
@@ -293,6 +329,7 @@ TCase *tcase_cleaner(void)
     tcase_add_test(t, nothing_leaves_before_what_finished_it_is_durable);
     tcase_add_test(t, what_would_not_get_small_enough_is_left_as_it_is);
     tcase_add_test(t, a_batch_that_would_not_get_smaller_stays_whole);
+    tcase_add_test(t, with_keep_exactly_what_is_kept_stays_however_small_it_is);
     return t;
 }
 

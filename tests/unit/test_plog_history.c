@@ -86,17 +86,17 @@ static void run(uint64_t seed, bool power)
 START_TEST(what_was_durable_survives_any_power_cut)
 {
     quiet();
-    for (uint64_t i = 0; i < seeds_of(120); i++) {
+    for (uint64_t i = 0; i < seeds_of(50); i++) {
         run(test_seed() + i, true);
     }
-    ck_assert_msg(seeds_of(120) < 100 || cleaned_n > 20, "%u cleanings", cleaned_n);
+    ck_assert_msg(seeds_of(50) < 50 || cleaned_n > 8, "%u cleanings", cleaned_n);
 }
 END_TEST
 
 START_TEST(what_was_durable_survives_any_failed_operation)
 {
     quiet();
-    for (uint64_t i = 0; i < seeds_of(100); i++) {
+    for (uint64_t i = 0; i < seeds_of(50); i++) {
         run(test_seed() + i, false);
     }
 }

@@ -13,9 +13,11 @@ Suite *suite_new(void)
     suite_add_tcase(s, tcase_redrive());
     suite_add_tcase(s, tcase_fifo());
     suite_add_tcase(s, tcase_window());
+    suite_add_tcase(s, tcase_keep());
     suite_add_tcase(s, tcase_send());
     suite_add_tcase(s, tcase_look());
     suite_add_tcase(s, tcase_history());
     suite_add_tcase(s, tcase_clean());
+    suite_add_tcase(s, tcase_limit());
     return s;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a restart keeps, and what time it is afterwards. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -86,6 +87,11 @@ START_TEST(duplicates_are_known_after_a_restart_for_five_minutes)
 }
 END_TEST
 
+static void retention_of_a_minute(struct topic_config *c)
+{
+    c->retention_ms = 60000;
+}
+
 START_TEST(jumps_of_the_wall_clock_change_nothing)
 {
     send_text("q", "a");
@@ -99,6 +105,59 @@ START_TEST(jumps_of_the_wall_clock_change_nothing)
     restart(_i);
     ck_assert_uint_eq(receive("q", 1).n, 0);
     fake_clock_pass(&bench.clock, 5000);
+    ck_assert_uint_eq(receive("q", 1).n, 1);
+}
+END_TEST
+
+/* An hour back and forth, while running and over a restart: everything that waits goes by time that
+ * has passed. */
+START_TEST(no_jump_of_the_wall_clock_moves_a_delay_a_window_or_retention)
+{
+    static const int64_t jumps_ms[] = {3600000, -3600000, -7200000, 7200000};
+    queue_topic_give_back(topic_with("q", retention_of_a_minute));
+    for (size_t i = 0; i < sizeof jumps_ms / sizeof jumps_ms[0]; i++) {
+        char dedup[8];
+        snprintf(dedup, sizeof dedup, "%zu", i);
+        send_delayed("q", "later", 5000);
+        send_grouped("q.fifo", "once", "g", dedup);
+        bench_pass(1000);
+        bench.clock.wall_ms += jumps_ms[i];
+        restart(_i);
+        bench_pass(3999);
+        ck_assert_uint_eq(receive("q", 1).n, 0);
+        bench_pass(1);
+        struct got g = receive_for("q", 10, 54999);
+        ck_assert_str_eq(bodies(&g), "later");
+        bench_pass(54999);
+        ck_assert_counts("q", 1, 0, 0); /* accepted 59,999 ms ago */
+        bench_pass(1);
+        bench_pass(1000);
+        ck_assert_counts("q", 0, 0, 0);
+        bench_pass(300000 - 61001);
+        ck_assert(send_grouped("q.fifo", "again", "g", dedup).duplicate);
+        bench_pass(1);
+        ck_assert(!send_grouped("q.fifo", "again", "g", dedup).duplicate);
+    }
+}
+END_TEST
+
+/* A reboot tells only by the wall clock how long it took, and that may be wrong by any amount. */
+START_TEST(a_lease_never_outlives_its_length_by_a_wrong_clock_at_a_reboot)
+{
+    static const int64_t wrong_ms[] = {-3600000, 0, 3600000};
+    send_text("q", "a");
+    receive_for("q", 1, 5000);
+    queue_commit_all(bench.q);
+    bench_die();
+    fake_clock_reboot(&bench.clock);
+    bench.clock.wall_ms += wrong_ms[_i];
+    bench_start();
+    if (wrong_ms[_i] < 5000) {
+        ck_assert_uint_eq(receive("q", 1).n, 0);
+        fake_clock_pass(&bench.clock, 4999);
+        ck_assert_uint_eq(receive("q", 1).n, 0);
+        fake_clock_pass(&bench.clock, 1);
+    }
     ck_assert_uint_eq(receive("q", 1).n, 1);
 }
 END_TEST
@@ -408,6 +467,8 @@ TCase *tcase_restart(void)
     tcase_add_loop_test(t, leases_delays_and_counts_survive_a_restart, 0, 2);
     tcase_add_loop_test(t, duplicates_are_known_after_a_restart_for_five_minutes, 0, 2);
     tcase_add_loop_test(t, jumps_of_the_wall_clock_change_nothing, 0, 2);
+    tcase_add_loop_test(t, no_jump_of_the_wall_clock_moves_a_delay_a_window_or_retention, 0, 2);
+    tcase_add_loop_test(t, a_lease_never_outlives_its_length_by_a_wrong_clock_at_a_reboot, 0, 3);
     tcase_add_test(t, after_a_reboot_time_goes_on_by_the_wall_clock_but_never_back);
     tcase_add_loop_test(t, an_old_receipt_never_matches_a_lease_of_another_life, 0, 2);
     tcase_add_test(t, an_idle_start_writes_nothing);

@@ -43,7 +43,9 @@ START_TEST(a_change_is_kept_and_what_was_lent_stays_as_it_was)
     struct queue_topic *t = topic_of("q");
     const struct topic_config *before = queue_topic_config(t);
     int64_t visibility_ms = 7000;
+    fake_clock_pass(&bench.clock, 5000);
     topic_set("q", set_visibility, &visibility_ms);
+    ck_assert_int_eq(queue_topic_config(t)->modified_wall_ms, before->created_wall_ms + 5000);
     ck_assert_int_eq(before->visibility_ms, 30000);
     ck_assert_int_eq(queue_topic_config(t)->visibility_ms, 7000);
     ck_assert_int_eq(queue_topic_change(t, refuse, NULL), ERR_INVALID);
@@ -327,6 +329,17 @@ START_TEST(a_dead_letter_topic_that_keeps_no_longer_than_its_source_is_warned_of
 }
 END_TEST
 
+START_TEST(a_dead_letter_topic_that_was_deleted_is_warned_of)
+{
+    queue_topic_give_back(topic_of("dead"));
+    queue_topic_give_back(topic_with("q", sink_to_dead));
+    topic_drop("dead");
+    ck_assert_uint_eq(warnings_of("q"), QUEUE_WARNING_DEAD_LETTER_MISSING);
+    queue_topic_give_back(topic_of("dead"));
+    ck_assert_uint_eq(warnings_of("q"), 0);
+}
+END_TEST
+
 START_TEST(fifo_tries_that_outlast_the_deduplication_window_are_warned_of)
 {
     int64_t visibility_ms = 100000;
@@ -337,6 +350,7 @@ START_TEST(fifo_tries_that_outlast_the_deduplication_window_are_warned_of)
     visibility_ms++;
     topic_set("q.fifo", set_longer_visibility, &visibility_ms);
     ck_assert_uint_eq(warnings_of("q.fifo"), QUEUE_WARNING_DEDUPLICATION_WINDOW);
+    queue_topic_give_back(topic_of("dead"));
     queue_topic_give_back(topic_with("q", sink_to_dead));
     topic_set("q", set_longer_visibility, &visibility_ms);
     ck_assert_uint_eq(warnings_of("q"), 0);
@@ -361,6 +375,7 @@ TCase *tcase_topics(void)
     tcase_add_test(t, topics_are_listed_in_order_from_a_name_on);
     tcase_add_test(t, a_ready_topic_without_its_directory_stays_closed_and_others_serve);
     tcase_add_test(t, a_dead_letter_topic_that_keeps_no_longer_than_its_source_is_warned_of);
+    tcase_add_test(t, a_dead_letter_topic_that_was_deleted_is_warned_of);
     tcase_add_test(t, fifo_tries_that_outlast_the_deduplication_window_are_warned_of);
     return t;
 }

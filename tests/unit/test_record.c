@@ -62,6 +62,12 @@ static struct record_message some_message(struct rng *rng, struct buf *list)
         m.origin.move_seq = some_number(rng);
         m.origin.moves_closed = some_number(rng);
     }
+    if (rng_below(rng, 2)) {
+        m.key = some_bytes(rng, 1, RECORD_ID_BYTES_MAX);
+        m.tombstone = rng_below(rng, 3) == 0;
+        if (m.tombstone)
+            m.body = BYTES_NONE;
+    }
     return m;
 }
 
@@ -79,7 +85,9 @@ static struct record some_record(struct rng *rng, struct buf *list, struct recor
 {
     struct record r;
     memset(&r, 0, sizeof r);
-    r.type = (enum record_type)(RECORD_MESSAGE + rng_below(rng, RECORD_EPOCH));
+    r.type = (enum record_type)(RECORD_MESSAGE + rng_below(rng, RECORD_EPOCH + 1));
+    if (r.type > RECORD_EPOCH)
+        r.type = RECORD_SIZES;
     uint32_t gid = (uint32_t)rng_next(rng);
     switch ((int)r.type) {
     case RECORD_MESSAGE:
@@ -120,6 +128,16 @@ static struct record some_record(struct rng *rng, struct buf *list, struct recor
     case RECORD_EPOCH:
         r.epoch = (struct record_epoch){rng_next(rng), some_time(rng)};
         break;
+    case RECORD_SIZES:
+        r.sizes = (struct record_sizes){true, gid, some_number(rng), BYTES_NONE, BYTES_NONE};
+        if (rng_below(rng, 2)) {
+            r.sizes.numbers = (struct bytes){"\4\1\7\0", 4};
+            r.sizes.sizes = (struct bytes){"\1\200\1\377\377\377\377\17", 8};
+            r.sizes.total = rng_below(rng, 2);
+        }
+        if (!r.sizes.total)
+            r.sizes.gid = 0, r.sizes.live_bytes = 0;
+        break;
     default:
         ck_abort();
     }
@@ -140,6 +158,7 @@ static void same_message(const struct record_message *a, const struct record_mes
     ck_assert_mem_eq(&a->group_hash, &b->group_hash, 16);
     ck_assert_mem_eq(&a->dedup_hash, &b->dedup_hash, 16);
     ck_assert(a->dedup_until_ms == b->dedup_until_ms && a->moved == b->moved);
+    ck_assert(bytes_equal(a->key, b->key) && a->tombstone == b->tombstone);
     ck_assert(bytes_equal(a->origin.name, b->origin.name));
     ck_assert_mem_eq(&a->origin.topic, &b->origin.topic, 16);
     ck_assert(a->origin.partition == b->origin.partition);
@@ -172,6 +191,12 @@ static void same_record(const struct record *a, const struct record *b)
         return;
     case RECORD_DONE:
         ck_assert(a->done.gid == b->done.gid && bytes_equal(a->done.numbers, b->done.numbers));
+        return;
+    case RECORD_SIZES:
+        ck_assert(a->sizes.total == b->sizes.total && a->sizes.gid == b->sizes.gid);
+        ck_assert(a->sizes.live_bytes == b->sizes.live_bytes);
+        ck_assert(bytes_equal(a->sizes.numbers, b->sizes.numbers));
+        ck_assert(bytes_equal(a->sizes.sizes, b->sizes.sizes));
         return;
     default: /* no padding that differs: both were cleared first */
         ck_assert(a->moved.seq == b->moved.seq);
@@ -279,6 +304,33 @@ START_TEST(a_plain_message_costs_41_bytes_beside_its_body)
 }
 END_TEST
 
+START_TEST(a_tombstone_has_a_key_and_no_body)
+{
+    struct record r = {.type = RECORD_MESSAGE,
+                       .message = {.key = BYTES_OF("k"), .tombstone = true}};
+    struct record out;
+    struct buf b = BUF_EMPTY;
+    record_encode(&r, &b);
+    ck_assert_int_eq(record_decode(RECORD_MESSAGE, buf_bytes(&b), &out), ERR_OK);
+    ck_assert(out.message.tombstone && out.message.body.n == 0);
+    ck_assert(bytes_equal(out.message.key, BYTES_OF("k")));
+    buf_put_u8(&b, 'x');
+    ck_assert_int_eq(record_decode(RECORD_MESSAGE, buf_bytes(&b), &out), ERR_CORRUPT);
+    buf_clear(&b);
+    r.message = (struct record_message){.body = BYTES_OF("x"), .key = BYTES_OF("k")};
+    record_encode(&r, &b);
+    ck_assert_int_eq(record_decode(RECORD_MESSAGE, buf_bytes(&b), &out), ERR_OK);
+    b.at[b.n - 3] = 0; /* the key's length: what follows is body then, but a key has a byte */
+    ck_assert_int_eq(record_decode(RECORD_MESSAGE, buf_bytes(&b), &out), ERR_CORRUPT);
+    buf_clear(&b);
+    buf_put_varint(&b, 1 << 14); /* a tombstone without a key */
+    for (int i = 0; i < 34; i++)
+        buf_put_u8(&b, 0);
+    ck_assert_int_eq(record_decode(RECORD_MESSAGE, buf_bytes(&b), &out), ERR_CORRUPT);
+    buf_fini(&b);
+}
+END_TEST
+
 START_TEST(reserved_types_and_unknown_flags_are_a_newer_format)
 {
     struct record out;
@@ -286,8 +338,10 @@ START_TEST(reserved_types_and_unknown_flags_are_a_newer_format)
     ck_assert_int_eq(record_decode(RECORD_EMIT, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
     ck_assert_int_eq(record_decode(RECORD_CHECK, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
     ck_assert_int_eq(record_decode(RECORD_GAP, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
-    ck_assert_int_eq(record_decode(15, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
+    ck_assert_int_eq(record_decode(16, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
     for (unsigned bit = 8; bit < 64; bit++) {
+        if (bit == 13 || bit == 14) /* key and tombstone */
+            continue;
         struct buf b = BUF_EMPTY;
         buf_put_varint(&b, (uint64_t)1 << bit);
         ck_assert_int_eq(record_decode(RECORD_MESSAGE, buf_bytes(&b), &out), ERR_NEWER_FORMAT);
@@ -295,6 +349,7 @@ START_TEST(reserved_types_and_unknown_flags_are_a_newer_format)
     }
     ck_assert_int_eq(record_decode(RECORD_GROUP, BYTES_OF("\1\2\1\1\0"), &out), ERR_NEWER_FORMAT);
     ck_assert_int_eq(record_decode(RECORD_PURGE, BYTES_OF("\1\2\1"), &out), ERR_NEWER_FORMAT);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\2\2\1\0\1"), &out), ERR_NEWER_FORMAT);
 }
 END_TEST
 
@@ -306,6 +361,33 @@ START_TEST(numbers_must_rise_and_runs_must_not_touch)
     ck_assert_int_eq(record_decode(RECORD_DONE, BYTES_OF("\1\0\0\0\0"), &out), ERR_CORRUPT);
     ck_assert_int_eq(record_decode(RECORD_DONE, BYTES_OF("\1\0"), &out), ERR_CORRUPT);
     ck_assert_int_eq(record_decode(RECORD_DONE, BYTES_OF("\1"), &out), ERR_CORRUPT);
+}
+END_TEST
+
+START_TEST(each_number_of_a_sizes_record_has_one_size)
+{
+    struct record out;
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\0\2\1\1\5\6"), &out), ERR_OK);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\0\2\1\1\5"), &out), ERR_CORRUPT);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\0\2\1\1\5\6\7"), &out), ERR_CORRUPT);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\0\2\1\1\5\0"), &out), ERR_CORRUPT);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\0\0"), &out), ERR_CORRUPT);
+    ck_assert_int_eq(record_decode(RECORD_SIZES, BYTES_OF("\1\7\5\0"), &out), ERR_OK);
+    ck_assert_uint_eq(out.sizes.live_bytes, 5);
+}
+END_TEST
+
+START_TEST(a_message_counts_its_body_and_its_attributes)
+{
+    struct buf list = BUF_EMPTY;
+    struct record_attribute a = {BYTES_OF("color"), BYTES_OF("String"), ATTRIBUTE_TEXT,
+                                 BYTES_OF("red")};
+    record_attribute_put(&list, &a);
+    struct record_message m = {.body = BYTES_OF("body"), .trace = BYTES_OF("Root=1")};
+    ck_assert_uint_eq(record_message_bytes(&m), 4);
+    m.attributes = buf_bytes(&list);
+    ck_assert_uint_eq(record_message_bytes(&m), 4 + 5 + 6 + 3);
+    buf_fini(&list);
 }
 END_TEST
 
@@ -339,8 +421,11 @@ Suite *suite_new(void)
     tcase_add_test(all, no_changed_bytes_break_the_decoder);
     tcase_add_test(all, every_cut_of_a_control_record_is_corrupt);
     tcase_add_test(all, a_plain_message_costs_41_bytes_beside_its_body);
+    tcase_add_test(all, a_tombstone_has_a_key_and_no_body);
     tcase_add_test(all, reserved_types_and_unknown_flags_are_a_newer_format);
     tcase_add_test(all, numbers_must_rise_and_runs_must_not_touch);
+    tcase_add_test(all, each_number_of_a_sizes_record_has_one_size);
+    tcase_add_test(all, a_message_counts_its_body_and_its_attributes);
     tcase_add_test(all, runs_come_back_as_they_were_put);
     suite_add_tcase(suite, all);
     return suite;

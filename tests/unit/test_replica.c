@@ -393,6 +393,22 @@ START_TEST(a_follower_asks_from_what_is_durable_and_stores_what_follows)
 }
 END_TEST
 
+START_TEST(an_answer_of_another_epoch_is_not_obeyed)
+{
+    const struct replica_epoch old = {.epoch = 1};
+    const struct replica_batch batch = {.base = 4, .end = 5, .epoch = 1};
+    begin(3, 2, 2, 4, &old, 1);
+    tick(2000);
+    reply(asked(), (struct replica_answer){.epoch = 3, .high_water = 4}, &batch, 1);
+    ck_assert_ptr_null(effect(REPLICA_EFFECT_STORE));
+    ck_assert_uint_eq(look().high_water, 0);
+    ck_assert_ptr_nonnull(effect(REPLICA_EFFECT_READ_KEY));
+    tick(100);
+    reply(asked() + 1, (struct replica_answer){.epoch = 2}, &batch, 1); /* to another request */
+    ck_assert_ptr_null(effect(REPLICA_EFFECT_STORE));
+}
+END_TEST
+
 START_TEST(a_follower_cuts_where_the_logs_part)
 {
     const struct replica_epoch old[] = {{1, 0}, {2, 5}, {4, 8}};
@@ -567,6 +583,7 @@ Suite *suite_new(void)
     TCase *t = tcase_create("following");
     tcase_add_checked_fixture(t, NULL, teardown);
     tcase_add_test(t, a_follower_asks_from_what_is_durable_and_stores_what_follows);
+    tcase_add_test(t, an_answer_of_another_epoch_is_not_obeyed);
     tcase_add_test(t, a_follower_cuts_where_the_logs_part);
     tcase_add_test(t, a_follower_told_to_cut_what_is_committed_stops_instead);
     tcase_add_test(t, a_follower_begins_anew_only_behind_its_high_water_mark);

@@ -279,6 +279,9 @@ START_TEST(accept_asks_for_a_raw_answer_by_naming_bytes_and_not_json)
     ck_assert(rest_accept_raw(BYTES_OF("*/*;q=0.1, application/octet-stream")));
     ck_assert(rest_accept_raw(BYTES_OF("Application/Octet-Stream;q=0.5")));
     ck_assert(!rest_accept_raw(BYTES_OF("")));
+    /* What stands behind the header's end does not count. */
+    struct bytes longer = BYTES_OF("application/octet-stream;q=0.7");
+    ck_assert(!rest_accept_raw((struct bytes){longer.at, longer.n - 1}));
     ck_assert(!rest_accept_raw(BYTES_OF("*/*")));
     ck_assert(!rest_accept_raw(BYTES_OF("application/json")));
     ck_assert(!rest_accept_raw(BYTES_OF("application/octet-stream, application/json;q=0.1")));

@@ -51,6 +51,36 @@ static const char *tag(const char *name)
     return NULL;
 }
 
+START_TEST(limits_are_set_kept_and_taken_away)
+{
+    ck_assert(put("{\"max_bytes\":7,\"max_messages\":8,\"retention_bytes\":9,"
+                  "\"when_full\":\"drop_oldest\"}"));
+    ck_assert_int_eq(topic.max_bytes, 7);
+    ck_assert_int_eq(topic.max_messages, 8);
+    ck_assert_int_eq(topic.retention_bytes, 9);
+    ck_assert_int_eq(topic.when_full, TOPIC_FULL_DROP_OLDEST);
+    ck_assert(patch("{\"max_bytes\":null,\"retention_bytes\":0}"));
+    ck_assert(topic.max_bytes == 0 && topic.max_messages == 8 && topic.retention_bytes == 0);
+    ck_assert_int_eq(topic.when_full, TOPIC_FULL_DROP_OLDEST);
+    ck_assert(put("{}"));
+    ck_assert(topic.max_messages == 0 && topic.when_full == TOPIC_FULL_REJECT);
+}
+END_TEST
+
+START_TEST(dead_letters_for_a_full_topic_need_a_target)
+{
+    ck_assert(!put("{\"max_bytes\":7,\"when_full\":\"dead_letter\"}"));
+    ck_assert_int_eq(fault.problem, REST_PROBLEM_INVALID_BODY);
+    ck_assert(
+        put("{\"when_full\":\"dead_letter\",\"redrive\":{\"topic\":\"d\",\"receives_max\":1}}"));
+    ck_assert(!patch("{\"redrive\":null}"));
+    topic.receives_max = 0; /* SQS has taken it away */
+    topic.dead_letter[0] = 0;
+    ck_assert(patch("{\"visibility\":1}"));
+    ck_assert(!patch("{\"when_full\":\"dead_letter\"}"));
+}
+END_TEST
+
 START_TEST(every_duration_is_read_in_both_forms)
 {
     ck_assert(put("{\"visibility\":\"2m\",\"delay\":7,\"retention_seconds\":90.5,\"receive_wait\":"
@@ -245,6 +275,8 @@ Suite *suite_new(void)
     TCase *t = tcase_create("pure");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, every_duration_is_read_in_both_forms);
+    tcase_add_test(t, limits_are_set_kept_and_taken_away);
+    tcase_add_test(t, dead_letters_for_a_full_topic_need_a_target);
     tcase_add_test(t, the_bounds_are_those_of_the_catalogue);
     tcase_add_test(t, put_sets_defaults_and_patch_leaves_what_it_does_not_name);
     tcase_add_test(t, redrive_is_merged_by_patch_and_replaced_by_put);

@@ -616,6 +616,18 @@ START_TEST(only_given_attributes_are_compared_and_with_their_values_now)
 }
 END_TEST
 
+/* CreateQueue twice with the same attributes is a success both times. */
+START_TEST(a_reuse_period_without_a_key_is_no_difference)
+{
+    ck_assert(set("KmsDataKeyReusePeriodSeconds", "600", false));
+    ck_assert_uint_eq(sqs_settings_differ(&settings, &topic, &place), SQS_ATTRIBUTES_N);
+    ck_assert(set("KmsMasterKeyId", "alias/k", false));
+    ck_assert(read_one("KmsDataKeyReusePeriodSeconds", "600", false));
+    ck_assert_uint_eq(sqs_settings_differ(&settings, &topic, &place),
+                      SQS_ATTRIBUTE_KmsDataKeyReusePeriodSeconds);
+}
+END_TEST
+
 START_TEST(a_policy_of_too_many_statements_is_over_the_limit)
 {
     struct buf b = BUF_EMPTY;
@@ -690,6 +702,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_redrive_policy_beyond_the_rules_is_refused_with_its_reason);
     tcase_add_test(t, a_redrive_allow_policy_is_checked_and_shown);
     tcase_add_test(t, only_given_attributes_are_compared_and_with_their_values_now);
+    tcase_add_test(t, a_reuse_period_without_a_key_is_no_difference);
     tcase_add_test(t, a_policy_of_too_many_statements_is_over_the_limit);
     tcase_add_test(t, tags_have_their_own_limits);
     suite_add_tcase(s, t);

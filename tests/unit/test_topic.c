@@ -85,6 +85,61 @@ START_TEST(a_topic_reads_back_as_it_was_written)
 }
 END_TEST
 
+static enum err decode_in_format(char format, const char *members)
+{
+    struct topic_config t;
+    struct buf json = BUF_EMPTY;
+    topic_config_init(&t);
+    snprintf(t.name, sizeof t.name, "a");
+    topic_config_encode(&t, &json);
+    json.n--; /* the closing brace */
+    buf_put_format(&json, ",%s}", members);
+    ((char *)memmem(json.at, json.n, "\"format\":", 9))[9] = format;
+    enum err e = topic_config_decode(buf_bytes(&json), &t);
+    if (e == ERR_OK) {
+        ck_assert(t.compact);
+        topic_config_fini(&t);
+    }
+    buf_fini(&json);
+    return e;
+}
+
+static enum err decode_compact(const char *members)
+{
+    return decode_in_format('2', members);
+}
+
+START_TEST(a_compact_topic_has_the_newer_format_and_all_others_the_old_one)
+{
+    struct topic_config t, again;
+    struct buf json = BUF_EMPTY;
+    topic_config_init(&t);
+    snprintf(t.name, sizeof t.name, "a");
+    topic_config_encode(&t, &json);
+    ck_assert_ptr_nonnull(memmem(json.at, json.n, "\"format\":1,", 11));
+    ck_assert_ptr_null(memmem(json.at, json.n, "cleanup", 7));
+    t.compact = true;
+    t.delete_retention_ms = 1234;
+    buf_clear(&json);
+    topic_config_encode(&t, &json);
+    ck_assert_ptr_nonnull(memmem(json.at, json.n, "\"format\":2,", 11));
+    ck_assert_int_eq(topic_config_decode(buf_bytes(&json), &again), ERR_OK);
+    ck_assert(again.compact && again.delete_retention_ms == 1234);
+    topic_config_fini(&again);
+    topic_config_fini(&t);
+    buf_fini(&json);
+    static const char good[] = "\"cleanup\":\"compact\",\"delete_retention_ms\":\"0\"";
+    ck_assert_int_eq(decode_compact(good), ERR_OK);
+    ck_assert_int_eq(decode_in_format('1', good), ERR_CORRUPT);
+    ck_assert_int_eq(decode_compact("\"cleanup\":\"compact\""), ERR_CORRUPT);
+    ck_assert_int_eq(decode_compact("\"delete_retention_ms\":\"0\""), ERR_CORRUPT);
+    ck_assert_int_eq(decode_compact("\"cleanup\":\"x\",\"delete_retention_ms\":\"0\""),
+                     ERR_CORRUPT);
+    ck_assert_int_eq(decode_compact("\"cleanup\":\"compact\",\"delete_retention_ms\":\"-1\""),
+                     ERR_CORRUPT);
+}
+END_TEST
+
 START_TEST(attributes_are_set_once_and_removed)
 {
     struct topic_config t;
@@ -106,13 +161,52 @@ START_TEST(attributes_are_set_once_and_removed)
 }
 END_TEST
 
+START_TEST(limits_come_back_and_a_topic_without_them_is_written_as_before)
+{
+    struct topic_config t, again;
+    struct buf json = BUF_EMPTY;
+    topic_fill(&t);
+    topic_config_encode(&t, &json);
+    buf_put_u8(&json, 0);
+    ck_assert(strstr(json.at, "\"format\":1,") != NULL && strstr(json.at, "max_") == NULL);
+    t.retention_bytes = 3;
+    t.max_bytes = TOPIC_LIMIT_MAX;
+    t.max_messages = 5;
+    t.when_full = TOPIC_FULL_DEAD_LETTER;
+    buf_clear(&json);
+    topic_config_encode(&t, &json);
+    ck_assert_int_eq(topic_config_decode(buf_bytes(&json), &again), ERR_OK);
+    ck_assert_int_eq(again.retention_bytes, 3);
+    ck_assert_int_eq(again.max_bytes, TOPIC_LIMIT_MAX);
+    ck_assert_int_eq(again.max_messages, 5);
+    ck_assert_int_eq(again.when_full, TOPIC_FULL_DEAD_LETTER);
+    topic_config_fini(&again);
+    topic_config_fini(&t);
+    buf_fini(&json);
+}
+END_TEST
+
+#define WITH_LIMITS(n, way)                                                                        \
+    "\"format\":2,\"retention_bytes\":\"0\",\"max_bytes\":\"" n                                    \
+    "\",\"max_messages\":\"0\",\"when_full\":\"" way "\""
+
 /* What stands in place of what, in the JSON of topic_fill. */
 static const struct {
     const char *from, *to;
     enum err e;
 } spoilt_topics[] = {
     {"\"format\":1", "\"format\":1", ERR_OK},
-    {"\"format\":1", "\"format\":2", ERR_NEWER_FORMAT},
+    {"\"format\":1", "\"format\":3", ERR_NEWER_FORMAT},
+    {"\"format\":1", "\"format\":2", ERR_CORRUPT},
+    {"\"format\":1", "\"format\":1,\"max_bytes\":\"0\"", ERR_CORRUPT},
+    {"\"format\":1", WITH_LIMITS("1", "drop_oldest"), ERR_OK},
+    {"\"format\":1", WITH_LIMITS("1125899906842624", "reject"), ERR_OK},
+    {"\"format\":1", WITH_LIMITS("1125899906842625", "reject"), ERR_CORRUPT},
+    {"\"format\":1", WITH_LIMITS("-1", "reject"), ERR_CORRUPT},
+    {"\"format\":1", WITH_LIMITS("1", "explode"), ERR_CORRUPT},
+    /* A FIFO topic is never compact. */
+    {"\"format\":1", "\"format\":2,\"cleanup\":\"compact\",\"delete_retention_ms\":\"1\"",
+     ERR_CORRUPT},
     {"\"format\":1", "\"format\":0", ERR_CORRUPT},
     {"\"format\":1", "\"format\":\"1\"", ERR_CORRUPT},
     {"\"format\":1,", "", ERR_CORRUPT},
@@ -359,7 +453,9 @@ Suite *suite_new(void)
     Suite *s = suite_create("topic");
     TCase *tc = tcase_create("values");
     tcase_add_test(tc, a_topic_reads_back_as_it_was_written);
+    tcase_add_test(tc, a_compact_topic_has_the_newer_format_and_all_others_the_old_one);
     tcase_add_test(tc, attributes_are_set_once_and_removed);
+    tcase_add_test(tc, limits_come_back_and_a_topic_without_them_is_written_as_before);
     tcase_add_loop_test(tc, a_topic_whose_value_is_spoilt_is_refused, 0,
                         sizeof spoilt_topics / sizeof spoilt_topics[0]);
     tcase_add_test(tc, a_topic_that_is_cut_or_followed_by_anything_is_refused);
