@@ -20,10 +20,12 @@ static size_t place(const struct world *w, const struct node *n)
 void catalogue_begin(struct world *w)
 {
     struct replica_key k = {.version = 1 + (int64_t)draw(w, 5), .members_n = w->nodes_n};
-    k.min_isr = 1 + (uint32_t)draw(w, (w->nodes_n + 1) / 2);
-    if (w->nodes_n >= 3 && chance(w, 75))
+    if (w->nodes_n > 3 && chance(w, 50))
+        k.members_n--; /* a broker to be had */
+    k.min_isr = 1 + (uint32_t)draw(w, (k.members_n + 1) / 2);
+    if (chance(w, 75))
         k.min_isr = 2;
-    for (size_t i = 0; i < w->nodes_n; i++)
+    for (size_t i = 0; i < k.members_n; i++)
         k.members[i].broker = (uint32_t)i + 1;
     w->versions[w->versions_n++] = k;
 }

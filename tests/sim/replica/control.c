@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The controller: elects when the leader's session is gone or new, or by mistake. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "sim/replica/world.h"
 
@@ -91,6 +92,31 @@ static void on_decision(struct world *w)
     for (size_t i = 0; i < el->n; i++)
         if (el->candidates[i].broker == next.leader)
             w->leader_session = el->sessions[i];
+}
+
+/* A reassignment's two steps: a broker becomes a member without data; a member goes, which takes no
+ * more than min_isr allows, and begins a new epoch. */
+void control_members(struct world *w)
+{
+    struct replica_key k = *world_key(w);
+    uint32_t broker = 1 + (uint32_t)draw(w, w->nodes_n);
+    const struct replica_member *m = replica_key_find(&k, broker);
+    if (k.epoch == 0 || k.state != REPLICA_KEY_OK)
+        return;
+    if (m == NULL) {
+        k.members[k.members_n++] = (struct replica_member){.broker = broker};
+    } else {
+        size_t at = (size_t)(m - k.members);
+        if (broker == k.leader || k.members_n <= 3 ||
+            replica_key_isr_size(&k) - (m->in_isr ? 1 : 0) < k.min_isr)
+            return;
+        k.members_n--;
+        memmove(&k.members[at], &k.members[at + 1], (k.members_n - at) * sizeof k.members[0]);
+        k.epoch++;
+    }
+    world_say(w, "%u %s", broker, m == NULL ? "becomes a member" : "is a member no more");
+    k.op = draw_id(w);
+    w->seen.reassigned += catalogue_apply(w, &k) ? 1 : 0;
 }
 
 void control_on_item(struct world *w, struct item *item)

@@ -145,7 +145,8 @@ static void end(struct world *w, struct sim_verdict *out)
                                 .discards = w->seen.discards,
                                 .shrinks = w->seen.shrinks,
                                 .expands = w->seen.expands,
-                                .unknown = w->seen.unknown};
+                                .unknown = w->seen.unknown,
+                                .reassigned = w->seen.reassigned};
     if (w->broken != NULL)
         fprintf(w->told, "LEASELOG_SEED=%" PRIu64 ": rule %s (at %" PRId64 " ms)\n", w->seed,
                 w->broken, w->now_ms);

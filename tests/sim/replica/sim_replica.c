@@ -46,15 +46,17 @@ int main(int argc, char **argv)
         sum.shrinks += v.shrinks;
         sum.expands += v.expands;
         sum.unknown += v.unknown;
+        sum.reassigned += v.reassigned;
         if (seeds == 1)
             printf("hash %016" PRIx64 "%s%s\n", v.hash, v.ended ? ": " : "",
                    v.ended ? v.ended : "");
     }
     printf("%" PRIu64 " steps, %" PRIu64 " elections, %" PRIu64 " records committed, %" PRIu64
            " cuts, %" PRIu64 " snapshots, %" PRIu64 " discards, %" PRIu64 " shrinks, %" PRIu64
-           " expands, %" PRIu64 " swaps without an answer, %" PRIu64 " seeds ended early\n",
+           " expands, %" PRIu64 " swaps without an answer, %" PRIu64 " reassignments, %" PRIu64
+           " seeds ended early\n",
            sum.steps, sum.elections, sum.commits, sum.cuts, sum.snapshots, sum.discards,
-           sum.shrinks, sum.expands, sum.unknown, ended);
+           sum.shrinks, sum.expands, sum.unknown, sum.reassigned, ended);
     printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu64 " failed\n", under_way - first, first,
            failed);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

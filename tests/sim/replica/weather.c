@@ -18,7 +18,7 @@ void weather_draw(struct world *w)
                           .deaf_percent = 10,
                           .news_ms = 15,
                           .crash_percent = 100,
-                          .lies = chance(w, 8)};
+                          .lies = chance(w, 15)};
     if (chance(w, 40)) { /* many leaders who do not know of each other */
         t->mistaken_percent = 10 + (unsigned)draw(w, 50);
         t->deaf_percent = (unsigned)draw(w, 80);
@@ -39,7 +39,8 @@ static bool may_lose(struct world *w, struct node *n)
             !other->store.is_damaged && other->store.durable >= other->store.lied_end &&
             ghost_holds_all(w, other))
             other->store.is_excused = false; /* it has fetched again what it lost */
-        if (other->is_rebuilding && ghost_is_good(w, other))
+        if (other->is_rebuilding &&
+            (ghost_is_good(w, other) || replica_key_find(world_key(w), other->broker) == NULL))
             other->is_rebuilding = false;
         lost += other->is_rebuilding && other != n ? 1 : 0;
     }
@@ -116,13 +117,23 @@ static void fault_catalogue(struct world *w, struct node *n)
         world_send(w, 1500 + (int64_t)draw(w, 8000), &item);
 }
 
+/* Its disk refuses a write: it does nothing more until it is started again. */
+static void fault_disk(struct world *w, struct node *n)
+{
+    if (n->replica == NULL)
+        return;
+    world_say(w, "the disk of %u fails", n->broker);
+    struct replica_event e = {.type = REPLICA_EVENT_DISK_FAILED};
+    node_step(w, n, &e);
+}
+
 void weather_fault(struct world *w)
 {
     uint32_t leader = world_key(w)->leader;
     struct node *n = &w->nodes[draw(w, w->nodes_n)];
     if (leader != 0 && chance(w, 30))
         n = &w->nodes[leader - 1];
-    switch (draw(w, 12)) {
+    switch (draw(w, 13)) {
     case 0:
     case 1:
         fault_crash(w, n);
@@ -150,11 +161,16 @@ void weather_fault(struct world *w)
             catalogue_session_set(w, n, false); /* early */
         return;
     case 9:
+        if (chance(w, 10))
+            fault_disk(w, n);
         n->sync_max_ms = chance(w, 20) ? 3000 : 5 + (int64_t)draw(w, 100);
         return;
     case 10:
         if (n->replica != NULL && n->paused_until_ms <= w->now_ms)
             node_release(w, n);
+        return;
+    case 11:
+        control_members(w);
         return;
     default:
         w->controller_is_down = chance(w, 30);
@@ -172,6 +188,11 @@ void weather_heal(struct world *w)
             n->cut_to[j] = false;
         n->cut_from_catalogue = n->cut_from_controller = false;
         n->paused_until_ms = 0;
+        struct replica_status status = {0};
+        if (n->replica != NULL)
+            replica_look(n->replica, &status);
+        if (status.quarantine != REPLICA_QUARANTINE_NONE)
+            node_crash(w, n, true);
         struct item item = {.type = n->replica == NULL ? ITEM_START : ITEM_REGISTER,
                             .node = i,
                             .life = n->replica == NULL ? 0 : n->life};

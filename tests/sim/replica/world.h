@@ -180,7 +180,8 @@ struct world {
     uint64_t hash;
 
     struct {
-        uint64_t steps, elections, commits, cuts, snapshots, discards, shrinks, expands, unknown;
+        uint64_t steps, elections, commits, cuts, snapshots, discards, shrinks, expands, unknown,
+            reassigned;
     } seen;
 };
 
@@ -218,6 +219,7 @@ void catalogue_session_set(struct world *w, struct node *n, bool is_live);
 
 /* ---- control.c ---- */
 void control_on_item(struct world *w, struct item *item);
+void control_members(struct world *w);
 
 /* ---- weather.c ---- */
 void weather_draw(struct world *w);
@@ -245,7 +247,8 @@ struct sim_verdict {
     const char *broken; /* NULL: all held */
     const char *ended;
     uint64_t hash;
-    uint64_t steps, elections, commits, cuts, snapshots, discards, shrinks, expands, unknown;
+    uint64_t steps, elections, commits, cuts, snapshots, discards, shrinks, expands, unknown,
+        reassigned;
 };
 /* Plays a seed. What is broken, and with `is_verbose` all that happens, is told to `told`. */
 void replica_sim_run(uint64_t seed, FILE *told, bool is_verbose, struct sim_verdict *out);
