@@ -14,6 +14,7 @@ TEST_RUNNERS =
 include tests/unit/base.mk
 include tests/unit/plog.mk
 include tests/unit/partition.mk
+include tests/unit/replica.mk
 include tests/unit/catalog.mk
 include tests/unit/queue.mk
 include tests/unit/http.mk
@@ -21,6 +22,7 @@ include tests/unit/front.mk
 include tests/unit/sqs.mk
 include tests/unit/rest.mk
 include tests/sim/sim.mk
+include tests/sim/replica/replica.mk
 include tests/compat/compat.mk
 include tests/unit/cli.mk
 include tests/fuzz/fuzz.mk
