@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "admin/admin.h"
+#include "app/access_keys.h"
 #include "app/notify.h"
 #include "app/options.h"
 #include "base/check.h"
@@ -304,6 +305,8 @@ int serve_main(int argc, char **argv)
             stderr);
         return EXIT_CODE_USAGE;
     }
+    if (!access_keys_load(b.options.sqs_access_keys, &b.sqs.keys))
+        return EXIT_CODE_CONFIG;
     snprintf(b.catalog_path, sizeof b.catalog_path, "%s/catalog.sqlite", b.options.data_dir);
     b.clock = clock_system();
     memory_keep();

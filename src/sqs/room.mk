@@ -9,5 +9,5 @@ libsqs_a_SOURCES = %D%/action.c %D%/action.h %D%/answer.c %D%/answer_attributes.
 	%D%/fault.c %D%/fault.h %D%/form.c %D%/form.h %D%/message.c %D%/message.h \
 	%D%/message_attribute.c %D%/name.c %D%/name.h %D%/out.c %D%/out.h %D%/policy.c %D%/policy.h %D%/protocol.c \
 	%D%/protocol.h %D%/proxies.c %D%/proxies.h %D%/redrive.c %D%/redrive.h %D%/request.h \
-	%D%/show.c %D%/show.h %D%/sqs.c %D%/sqs.h %D%/url.c
+	%D%/show.c %D%/show.h %D%/signature.c %D%/signature.h %D%/sqs.c %D%/sqs.h %D%/url.c
 EXTRA_DIST += api/deviations.md api/contract scripts/check-contract api/actions.def api/attributes.def api/sqs_faults.def

@@ -114,12 +114,34 @@ static bool find_queue(struct sqs_call *c)
     return true;
 }
 
+static struct bytes header_of(const void *http, const char *name)
+{
+    return http_header(http, name);
+}
+
+static bool check_signature(struct sqs_call *c)
+{
+    static const char *const methods[] = {[HTTP_GET] = "GET", [HTTP_HEAD] = "HEAD"};
+    enum http_method method = http_method_of(c->http);
+    if (c->front->keys.n == 0)
+        return true;
+    const struct sqs_signed_request r = {
+        .method = method == HTTP_POST ? "POST" : methods[method],
+        .path = http_path(c->http),
+        .query = http_query(c->http),
+        .body = http_body(c->http),
+        .header = header_of,
+        .self = c->http,
+    };
+    return sqs_signature_check(&c->front->keys, &r, clock_wall_ms(c->front->clock), &c->fault);
+}
+
 static void handle(void *self, struct http_request *r)
 {
     struct sqs_call *c = call_new(self, r);
     c->protocol = sqs_protocol_of(r);
     /* The order of these checks is AWS's: which of several faults a client sees depends on it. */
-    if ((c->protocol == SQS_PROTOCOL_JSON ? read_json(c) : read_query(c)) &&
+    if (check_signature(c) && (c->protocol == SQS_PROTOCOL_JSON ? read_json(c) : read_query(c)) &&
         sqs_check_required(c->action, &c->request, &c->fault) && find_queue(c))
         handlers[c->action->id](c);
     else
@@ -137,4 +159,5 @@ void sqs_fini(struct sqs *s)
 {
     sqs_cooldown_fini(&s->deleted);
     sqs_cooldown_fini(&s->purged);
+    sqs_access_keys_fini(&s->keys);
 }

@@ -15,6 +15,7 @@
 #include "queue/queue.h"
 #include "sqs/cooldown.h"
 #include "sqs/proxies.h"
+#include "sqs/signature.h"
 
 enum { SQS_ROUTES_MAX = 2 };
 
@@ -24,6 +25,7 @@ struct sqs {
     const struct clock *clock;
     const char *public_url; /* scheme, host and port of queue URLs; NULL: from the Host header */
     struct sqs_proxies proxies; /* whose X-Forwarded-* headers are believed */
+    struct sqs_access_keys keys; /* requests must be signed with one of them; none: with nothing */
     const char *region;         /* shown in ARNs when a request is not signed; NULL: us-east-1 */
     const char *account;        /* NULL: 000000000000 */
     bool strict_accounts;       /* queues of another account than ours are not found */

@@ -5,6 +5,7 @@ INTEGRATION_TESTS = \
 	tests/integration/test_damage.sh \
 	tests/integration/test_fsck.sh \
 	tests/integration/test_serve.sh \
+	tests/integration/test_signature.sh \
 	tests/integration/test_poll.sh \
 	tests/integration/test_restart.sh \
 	tests/integration/test_clocks.sh \
