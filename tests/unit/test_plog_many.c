@@ -252,6 +252,28 @@ START_TEST(a_full_cache_is_written_by_the_round_when_nobody_else_does)
 }
 END_TEST
 
+/* What a start writes again need not end where the old segment did: its size may be set anew. */
+START_TEST(what_lies_behind_a_mark_is_cut)
+{
+    no_cache();
+    round_to_all();
+    plog_checkpoint_ask(store);
+    plog_checkpoint_if_due(store);
+    for (int i = 0; i < 10; i++)
+        round_to_all();
+    ck_assert_uint_gt(segment_bytes(), 10 * 600);
+    plog_abandon(store);
+    fault_disk_kill(fault);
+    options.segment_bytes = 4096;
+    open_store();
+    ck_assert_uint_le(segment_bytes(), 4096);
+    plog_close(store);
+    open_store();
+    plog_each(store, found, logs);
+    check_all();
+}
+END_TEST
+
 START_TEST(a_checkpoint_of_many_logs_syncs_them_and_their_indexes_at_once)
 {
     for (int i = 0; i < 20; i++)
@@ -313,6 +335,7 @@ Suite *suite_new(void)
     tcase_add_test(t, what_is_in_no_segment_yet_is_read_counted_and_shown);
     tcase_add_test(t, a_cache_that_is_half_full_asks_once_to_be_written);
     tcase_add_test(t, a_full_cache_is_written_by_the_round_when_nobody_else_does);
+    tcase_add_test(t, what_lies_behind_a_mark_is_cut);
     tcase_add_test(t, a_checkpoint_of_many_logs_syncs_them_and_their_indexes_at_once);
     tcase_add_test(t, snapshots_of_many_logs_share_two_syncs_and_survive_a_power_cut);
     tcase_add_test(t, snapshots_whose_sync_fails_do_not_count);
