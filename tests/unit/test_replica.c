@@ -543,6 +543,21 @@ START_TEST(a_catalogue_that_went_back_is_not_believed)
 }
 END_TEST
 
+START_TEST(a_failed_disk_ends_a_leadership_and_all_else)
+{
+    begin(1, 1, 0, 0, NULL, 0);
+    lead();
+    step((struct replica_event){.type = REPLICA_EVENT_DISK_FAILED});
+    ck_assert_ptr_nonnull(effect(REPLICA_EFFECT_STOP_LEADING));
+    ck_assert_int_eq(effect(REPLICA_EFFECT_QUARANTINE)->quarantine.reason, REPLICA_QUARANTINE_DISK);
+    ck_assert_int_eq(replica_may_append(replica), REPLICA_GATE_NOT_LEADER);
+    hear();
+    ck_assert_uint_eq(out.n, 0);
+    fetch(2, 1, 0, 0);
+    ck_assert_int_eq(fetch_status(), REPLICA_FETCH_NOT_LEADER);
+}
+END_TEST
+
 START_TEST(old_news_are_no_news)
 {
     begin(3, 2, 5, 0, NULL, 0);
@@ -591,6 +606,7 @@ Suite *suite_new(void)
     tcase_add_test(t, damage_draws_an_incarnation_and_is_silent_until_the_key_shows_it);
     tcase_add_test(t, the_last_copy_is_kept_though_damaged);
     tcase_add_test(t, a_catalogue_that_went_back_is_not_believed);
+    tcase_add_test(t, a_failed_disk_ends_a_leadership_and_all_else);
     tcase_add_test(t, old_news_are_no_news);
     suite_add_tcase(suite, t);
     return suite;

@@ -3,7 +3,7 @@
 #include "lib/runner.h"
 #include "sim/replica/world.h"
 
-enum { SEEDS = 300 };
+enum { SEEDS = 200 };
 
 START_TEST(what_must_hold_holds_in_every_run)
 {
