@@ -17,8 +17,8 @@ static bool parse(const char *path, struct bytes text, struct sqs_access_keys *o
         return true;
     if (wrong > 0)
         fprintf(stderr,
-                "leaselog: %s, line %u: a line must be an access key's ID and its SECRET (at most "
-                "%d bytes each, %d keys)\n",
+                "leaselog: %s, line %u: a line must be an access key's ID and its SECRET (visible "
+                "ASCII, at most %d bytes each; %d keys, each ID once)\n",
                 path, wrong, SQS_ACCESS_KEY_BYTES_MAX, SQS_ACCESS_KEYS_MAX);
     else
         fprintf(stderr, "leaselog: %s: there is no access key in it\n", path);

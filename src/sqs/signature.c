@@ -14,7 +14,7 @@
 #include "base/digest.h"
 
 #define ALGORITHM "AWS4-HMAC-SHA256"
-enum { TIME_BYTES = 16 /* 20261129T113231Z */, DATE_BYTES = 8, QUERY_PAIRS_MAX = 1000 };
+enum { TIME_BYTES = 16 /* 20261129T113231Z */, DATE_BYTES = 8 };
 
 /* ---- keys ---- */
 
@@ -30,10 +30,28 @@ static struct bytes word_next(struct bytes *line)
     return (struct bytes){at + from, end - from};
 }
 
+/* Visible ASCII, as AWS's are: a NUL would cut a secret short, a byte order mark hide an id. */
+static bool is_word(struct bytes word)
+{
+    const char *at = word.at;
+    for (size_t i = 0; i < word.n; i++)
+        if (at[i] <= ' ' || at[i] > '~')
+            return false;
+    return word.n > 0 && word.n <= SQS_ACCESS_KEY_BYTES_MAX;
+}
+
+static const struct sqs_access_key *key_find(const struct sqs_access_keys *keys, struct bytes id)
+{
+    for (size_t i = 0; i < keys->n; i++)
+        if (bytes_equal(bytes_of_text(keys->at[i].id), id))
+            return &keys->at[i];
+    return NULL;
+}
+
 static bool key_put(struct sqs_access_keys *keys, struct bytes id, struct bytes secret)
 {
-    if (keys->n == SQS_ACCESS_KEYS_MAX || id.n > SQS_ACCESS_KEY_BYTES_MAX || secret.n == 0 ||
-        secret.n > SQS_ACCESS_KEY_BYTES_MAX)
+    if (keys->n == SQS_ACCESS_KEYS_MAX || !is_word(id) || !is_word(secret) ||
+        key_find(keys, id) != NULL)
         return false;
     struct sqs_access_key *key = &keys->at[keys->n++];
     memcpy(key->id, id.at, id.n);
@@ -67,14 +85,6 @@ bool sqs_access_keys_read(struct bytes text, struct sqs_access_keys *out, unsign
 void sqs_access_keys_fini(struct sqs_access_keys *keys)
 {
     explicit_bzero(keys, sizeof *keys);
-}
-
-static const struct sqs_access_key *key_find(const struct sqs_access_keys *keys, struct bytes id)
-{
-    for (size_t i = 0; i < keys->n; i++)
-        if (bytes_equal(bytes_of_text(keys->at[i].id), id))
-            return &keys->at[i];
-    return NULL;
 }
 
 /* ---- the header Authorization ---- */
@@ -187,7 +197,8 @@ static int hex_digit(unsigned char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decoded and encoded again, so that each way to write a character becomes the same. */
+/* Decoded as form.c does, and encoded again: each way to write a character becomes the same, and no
+ * other character does. So `+` is a space, else anybody could make it one of a signed %2B. */
 static void put_query_part(struct buf *out, struct bytes part)
 {
     const unsigned char *at = part.at;
@@ -196,22 +207,38 @@ static void put_query_part(struct buf *out, struct bytes part)
         int low = high >= 0 ? hex_digit(at[i + 2]) : -1;
         if (low >= 0)
             i += 2;
-        put_encoded(out, low >= 0 ? (unsigned char)(high << 4 | low) : at[i]);
+        int plain = at[i] == '+' ? ' ' : at[i];
+        put_encoded(out, (unsigned char)(low >= 0 ? high << 4 | low : plain));
     }
 }
 
-static int by_bytes(const void *a, const void *b)
+/* By name, then by value. The first `=` ends the name, and is smaller than what names consist of:
+ * AttributeName.1 comes before AttributeName.10. */
+static int by_name(const void *a, const void *b)
 {
     const struct bytes *x = a, *y = b;
-    int order = memcmp(x->at, y->at, x->n < y->n ? x->n : y->n);
-    return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
+    const unsigned char *p = x->at, *q = y->at;
+    size_t n = x->n < y->n ? x->n : y->n, i = 0;
+    while (i < n && p[i] == q[i])
+        i++;
+    if (i == n)
+        return (x->n > y->n) - (x->n < y->n);
+    return (p[i] == '=' ? 0 : p[i]) - (q[i] == '=' ? 0 : q[i]);
+}
+
+static size_t pairs_in(struct bytes query)
+{
+    size_t n = 0;
+    for (; query.n > 0; n++)
+        (void)part_next(&query, '&');
+    return n;
 }
 
 static void put_query(struct buf *out, struct bytes query, struct arena *arena)
 {
-    struct bytes *pairs = arena_get(arena, QUERY_PAIRS_MAX * sizeof pairs[0]);
+    struct bytes *pairs = arena_get(arena, pairs_in(query) * sizeof pairs[0]);
     size_t n = 0;
-    while (query.n > 0 && n < QUERY_PAIRS_MAX) {
+    while (query.n > 0) {
         struct buf pair = BUF_EMPTY;
         struct bytes value = part_next(&query, '&'), name = part_next(&value, '=');
         if (name.n + value.n == 0)
@@ -222,7 +249,7 @@ static void put_query(struct buf *out, struct bytes query, struct arena *arena)
         pairs[n++] = arena_copy(arena, buf_bytes(&pair));
         buf_fini(&pair);
     }
-    qsort(pairs, n, sizeof pairs[0], by_bytes);
+    qsort(pairs, n, sizeof pairs[0], by_name);
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
             buf_put_u8(out, '&');
@@ -387,6 +414,9 @@ bool sqs_signature_check(const struct sqs_access_keys *keys, const struct sqs_si
     if (!names_header(s.signed_headers, BYTES_OF("host")) ||
         !names_header(s.signed_headers, BYTES_OF("x-amz-date")))
         return incomplete(fault, "host and x-amz-date in SignedHeaders");
+    if (r->header(r->self, "X-Amz-Target").at != NULL &&
+        !names_header(s.signed_headers, BYTES_OF("x-amz-target")))
+        return incomplete(fault, "x-amz-target, which the request has, in SignedHeaders");
     const struct sqs_access_key *key = key_find(keys, s.key_id);
     if (key == NULL)
         return sqs_fault_set(fault, SQS_FAULT_UNRECOGNIZED_CLIENT,

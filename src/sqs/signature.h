@@ -29,8 +29,9 @@ struct sqs_access_keys {
     size_t n;
 };
 
-/* The text of a file: a line a key, `ID SECRET`; empty lines and those that begin with # are
- * passed by. False: line `*wrong` is no such line, is one too many, or there is none (then 0). */
+/* The text of a file: a line a key, `ID SECRET`, visible ASCII; empty lines and those with # first
+ * are passed by. False: line `*wrong` is no such line, has an ID again, is one too many,
+ * or there is none (then 0). */
 bool sqs_access_keys_read(struct bytes text, struct sqs_access_keys *out, unsigned *wrong);
 /* Wipes the secrets. */
 void sqs_access_keys_fini(struct sqs_access_keys *keys);

@@ -12,13 +12,15 @@
 #define SIGNED "SignedHeaders=host;x-amz-date;x-odd"
 #define PLAIN "Signature=d15138d700efbd9692a42623dbd0a2e97ed19b4eef88128a916f03e6dd334651"
 #define QUERY "Signature=e4066c2dcb305635289ccc79d7ed5f9dc25b52625026d56894381db00db523ee"
+#define NAMES "Signature=3e06c9dfedfee7f4ca52c24aab90350f9dbaa0ce30ec4eefec042b6b20ef601c"
+#define MANY "Signature=d24a2a0d23176bc7289d95fba059c1833f22dc4e238e6e3f6333a8f14fd3d337"
 
 static const int64_t signed_ms = INT64_C(1795951951000); /* 20261129T113231Z */
 
 static struct arena arena;
 static struct sqs_access_keys keys;
 static struct sqs_fault fault;
-static const char *authorization, *odd;
+static const char *authorization, *odd, *target;
 
 static void set_up(void)
 {
@@ -28,6 +30,7 @@ static void set_up(void)
     struct bytes text = BYTES_OF("AKIDOFTHETEST wJalr/XUtnFEMI+K7MDENG");
     ck_assert(sqs_access_keys_read(text, &keys, &wrong));
     odd = "a   b c ";
+    target = NULL;
 }
 
 static void tear_down(void)
@@ -45,6 +48,8 @@ static struct bytes header(const void *self, const char *name)
         return BYTES_OF("20261129T113231Z");
     if (strcasecmp(name, "X-Odd") == 0)
         return bytes_of_text(odd);
+    if (strcasecmp(name, "X-Amz-Target") == 0 && target != NULL)
+        return bytes_of_text(target);
     return strcasecmp(name, "Authorization") == 0 ? bytes_of_text(authorization) : BYTES_NONE;
 }
 
@@ -94,6 +99,43 @@ START_TEST(paths_are_encoded_once_more_and_queries_sorted_and_written_anew)
 }
 END_TEST
 
+START_TEST(names_in_a_query_are_sorted_before_values_and_a_plus_is_a_space)
+{
+    const char *good = "AWS4-HMAC-SHA256 " SCOPE "," SIGNED "," NAMES;
+    ck_assert_int_eq(check("/", "N.1=c&N.10=b&p=x%20%2By", good, signed_ms), SQS_FAULT_NONE);
+    ck_assert_int_eq(check("/", "N.10=b&N.1=c&p=x+%2By", good, signed_ms), SQS_FAULT_NONE);
+    /* Not what was signed: the one becomes a space when it is read, the other does not. */
+    ck_assert_int_eq(check("/", "N.10=b&N.1=c&p=x++y", good, signed_ms),
+                     SQS_FAULT_INVALID_SIGNATURE);
+    ck_assert_int_eq(check("/", "N.10=b&N.1=c&p=x%2B%2By", good, signed_ms),
+                     SQS_FAULT_INVALID_SIGNATURE);
+}
+END_TEST
+
+START_TEST(no_parameter_of_a_long_query_is_left_unsigned)
+{
+    enum { PAIRS = 1001, PAIR_BYTES = 4 };
+    const char *good = "AWS4-HMAC-SHA256 " SCOPE "," SIGNED "," MANY;
+    char query[PAIRS * PAIR_BYTES + sizeof "b=2"];
+    for (size_t i = 0; i < PAIRS; i++)
+        memcpy(query + i * PAIR_BYTES, "a=1&", PAIR_BYTES);
+    query[sizeof query - sizeof "b=2"] = '\0';
+    ck_assert_int_eq(check("/", query, good, signed_ms), SQS_FAULT_NONE);
+    memcpy(query + PAIRS * PAIR_BYTES, "b=2", sizeof "b=2");
+    ck_assert_int_eq(check("/", query, good, signed_ms), SQS_FAULT_INVALID_SIGNATURE);
+}
+END_TEST
+
+START_TEST(the_header_that_names_the_action_must_be_signed_when_it_is_there)
+{
+    const char *good = "AWS4-HMAC-SHA256 " SCOPE ", " SIGNED ", " PLAIN;
+    target = "AmazonSQS.DeleteQueue";
+    ck_assert_int_eq(check("/", "", good, signed_ms), SQS_FAULT_INCOMPLETE_SIGNATURE);
+    target = "";
+    ck_assert_int_eq(check("/", "", good, signed_ms), SQS_FAULT_INCOMPLETE_SIGNATURE);
+}
+END_TEST
+
 START_TEST(fifteen_minutes_are_the_bound_to_the_millisecond)
 {
     const char *good = "AWS4-HMAC-SHA256 " SCOPE ", " SIGNED ", " PLAIN;
@@ -131,6 +173,15 @@ START_TEST(a_file_of_keys_is_read_line_by_line)
     ck_assert_str_eq(keys.at[1].secret, "d");
     ck_assert(!sqs_access_keys_read(BYTES_OF("a b\n\nc\n"), &keys, &wrong));
     ck_assert_uint_eq(wrong, 3);
+    /* Else the secret would be empty, or the id one that nobody has. */
+    ck_assert(!sqs_access_keys_read(BYTES_OF("a b\nc \0d"), &keys, &wrong));
+    ck_assert_uint_eq(wrong, 2);
+    ck_assert(!sqs_access_keys_read(BYTES_OF("\xef\xbb\xbf"
+                                             "a b"),
+                                    &keys, &wrong));
+    ck_assert_uint_eq(wrong, 1);
+    ck_assert(!sqs_access_keys_read(BYTES_OF("a b\na c\n"), &keys, &wrong)); /* which of them? */
+    ck_assert_uint_eq(wrong, 2);
 }
 END_TEST
 
@@ -141,6 +192,9 @@ Suite *suite_new(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, spaces_around_and_inside_of_header_values_are_folded);
     tcase_add_test(t, paths_are_encoded_once_more_and_queries_sorted_and_written_anew);
+    tcase_add_test(t, names_in_a_query_are_sorted_before_values_and_a_plus_is_a_space);
+    tcase_add_test(t, no_parameter_of_a_long_query_is_left_unsigned);
+    tcase_add_test(t, the_header_that_names_the_action_must_be_signed_when_it_is_there);
     tcase_add_test(t, fifteen_minutes_are_the_bound_to_the_millisecond);
     tcase_add_test(t, headers_that_are_cut_anywhere_are_refused);
     tcase_add_test(t, a_file_of_keys_is_read_line_by_line);
