@@ -227,14 +227,14 @@ static enum err let_go(const struct going *g, struct lack *lack)
     return e;
 }
 
-/* Without a ready target of the same kind nothing is moved. */
+/* Without a ready target of the same kind, which gives leases, nothing is moved. */
 static bool find_target(struct going *g)
 {
     struct queue_topic *target;
     if (g->config->dead_letter[0] == 0 ||
         queue_topic_find(g->t->q, bytes_of_text(g->config->dead_letter), &target) != ERR_OK)
         return false;
-    bool fits = target->fifo == g->t->fifo && target != g->t;
+    bool fits = target->fifo == g->t->fifo && !target->compact && target != g->t;
     g->target = target->id;
     queue_topic_give_back(target);
     return fits;

@@ -134,7 +134,7 @@ static enum err find_target(struct queue_partition *p, const struct partition_mo
     if (topic_find_by_id(p->q, &m->origin.topic, out) == ERR_OK)
         return ERR_OK;
     enum err e = queue_topic_find(p->q, m->origin.name, &t);
-    if (e == ERR_OK && t->fifo != p->topic->fifo) {
+    if (e == ERR_OK && (t->fifo != p->topic->fifo || t->compact)) {
         queue_topic_give_back(t);
         e = ERR_NOT_FOUND;
     }

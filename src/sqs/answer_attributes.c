@@ -91,6 +91,8 @@ bool sqs_redrive_check(struct sqs_call *c, const struct sqs_redrive *r, struct b
     if (config->fifo != fifo)
         fine = sqs_redrive_refuse(r, "Dead-letter queue must be same type of queue as the source.",
                                   &c->fault);
+    else if (config->compact)
+        fine = sqs_redrive_refuse(r, "A compact topic takes no dead letters.", &c->fault);
     else if (!front_redrive_allowed(topic_attribute_get(config, "RedriveAllowPolicy"), source))
         fine = sqs_redrive_refuse(
             r, "The dead-letter target's RedriveAllowPolicy does not allow this queue as a source.",

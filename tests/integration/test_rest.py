@@ -1048,6 +1048,13 @@ def a_compact_topic_refuses_what_a_log_has_not():
                 assert "UnsupportedOperation" in str(e), e
             else:
                 raise AssertionError(action)
+        policy = {"RedrivePolicy": json.dumps({"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:users", "maxReceiveCount": 1})}
+        try:
+            s.c.call("SetQueueAttributes", QueueUrl="q", Attributes=policy)
+        except Exception as e:
+            assert "A compact topic takes no dead letters." in str(e), e
+        else:
+            raise AssertionError("a compact topic takes dead letters of SQS queues")
 
 
 @test

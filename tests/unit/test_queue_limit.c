@@ -43,6 +43,11 @@ static void set_dead_letter(struct topic_config *c)
     snprintf(c->dead_letter, sizeof c->dead_letter, c->fifo ? "dead.fifo" : "dead");
 }
 
+static void set_compact(struct topic_config *c)
+{
+    c->compact = true;
+}
+
 static void set_retained(struct topic_config *c)
 {
     c->retention_bytes = 100;
@@ -404,6 +409,18 @@ START_TEST(without_a_dead_letter_topic_sends_are_refused)
 }
 END_TEST
 
+/* The name was free, and is a log's now. What came there would have no key, and no consumer. */
+START_TEST(nothing_is_moved_to_a_compact_topic)
+{
+    struct queue_sent sent;
+    queue_topic_give_back(topic_with("q", set_dead_letter));
+    queue_topic_give_back(topic_with("dead", set_compact));
+    send_all("q", "abc");
+    ck_assert_int_eq(try_send("q", "d", &sent), ERR_TOPIC_FULL);
+    assert_live("q", 3, 3);
+}
+END_TEST
+
 /* ---- crashes ---- */
 
 START_TEST(a_crash_forgets_what_was_dropped_with_what_it_was_dropped_for)
@@ -604,6 +621,7 @@ TCase *tcase_limit(void)
     tcase_add_test(t, the_oldest_go_to_the_dead_letter_topic);
     tcase_add_test(t, a_leased_message_is_not_moved_from_under_its_consumer);
     tcase_add_test(t, without_a_dead_letter_topic_sends_are_refused);
+    tcase_add_test(t, nothing_is_moved_to_a_compact_topic);
     tcase_add_test(t, a_crash_forgets_what_was_dropped_with_what_it_was_dropped_for);
     tcase_add_test(t, the_oldest_message_and_why_it_is_there_are_shown);
     tcase_add_test(t, behind_a_leased_message_of_its_group_is_told);

@@ -18,6 +18,11 @@ static void three_partitions(struct topic_config *c)
     c->partitions = 3;
 }
 
+static void set_compact(struct topic_config *c)
+{
+    c->compact = true;
+}
+
 static void setup(void)
 {
     bench_setup();
@@ -261,6 +266,19 @@ static int number_behind(struct bytes body)
 }
 
 /* The process dies again and again, at another place of the redrive each time. */
+START_TEST(a_compact_topic_made_anew_under_the_name_gets_none)
+{
+    bury("q", 2);
+    topic_drop("q");
+    bench_settle();
+    queue_topic_give_back(topic_with("q", set_compact));
+    ck_assert_int_eq(start(NULL, 0), ERR_OK);
+    bench_settle();
+    ck_assert_redrive(QUEUE_REDRIVE_FAILED, 0);
+    ck_assert_counts("dead", 2, 0, 0);
+}
+END_TEST
+
 START_TEST(each_message_arrives_once_wherever_the_process_dies)
 {
     enum { N = 40 };
@@ -415,6 +433,7 @@ TCase *tcase_redrive(void)
     tcase_add_test(t, a_message_that_came_from_nowhere_ends_it_and_stays);
     tcase_add_loop_test(t, a_target_that_is_deleted_ends_it_and_the_messages_stay, 0, 2);
     tcase_add_test(t, a_topic_made_anew_under_the_name_gets_its_messages);
+    tcase_add_test(t, a_compact_topic_made_anew_under_the_name_gets_none);
     tcase_add_loop_test(t, each_message_arrives_once_wherever_the_process_dies, 0, 12);
     tcase_add_loop_test(t, a_move_that_was_under_way_at_a_crash_is_finished_once, 0, 3);
     tcase_add_test(t, fifo_keeps_the_order_of_each_group);
