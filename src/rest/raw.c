@@ -84,18 +84,24 @@ bool rest_accept_raw(struct bytes accept)
 
 /* ---- the answer ---- */
 
-/* Of names and values together, of the room that an answer has for headers. */
-enum { ATTRIBUTES_BYTES_MAX = HTTP_ANSWER_HEADERS_BYTES_MAX - 1024 };
+enum {
+    ATTRIBUTES_BYTES_MAX = HTTP_ANSWER_HEADERS_BYTES_MAX - 1024, /* of names and values together */
+    HEADER_EXTRA_BYTES = 4, /* as http.h counts a header, beside its name and value */
+    /* Kept free for what each answer has, with the usual type, and for Leaselog-Attrs-Omitted. */
+    OWN_HEADERS_BYTES = 256,
+};
 
 struct headers {
     struct arena *arena;
     struct http_answer_header at[REST_ANSWER_HEADERS_MAX];
     size_t n;
+    size_t bytes; /* as http.h counts them */
 };
 
 static void add(struct headers *h, const char *name, struct bytes value)
 {
     CHECK(h->n < REST_ANSWER_HEADERS_MAX);
+    h->bytes += strlen(name) + value.n + HEADER_EXTRA_BYTES;
     h->at[h->n++] = (struct http_answer_header){name, arena_copy(h->arena, value).at};
 }
 
@@ -112,6 +118,15 @@ static bool name_fits(struct bytes name)
         if ((unsigned char)at[i] >= 0x80)
             return false;
     return true;
+}
+
+/* A key, a long topic and its receipt take room too: what does not fit beside them would be left
+ * out without the client being told. */
+static bool room_fits(const struct headers *h, const struct queue_attribute *a)
+{
+    size_t bytes = sizeof ATTRIBUTE_PREFIX - 1 + a->name.n + a->value.n + HEADER_EXTRA_BYTES;
+    return h->n + 2 <= REST_ANSWER_HEADERS_MAX &&
+           h->bytes + bytes + OWN_HEADERS_BYTES <= HTTP_ANSWER_HEADERS_BYTES_MAX;
 }
 
 /* Visible ASCII with spaces inside: what any client gets back as it was sent. */
@@ -137,13 +152,14 @@ static void add_attributes(struct headers *h, const struct queue_received *m, co
             continue; /* the bytes are here as they are */
         size_t bytes = a->name.n + a->value.n;
         if (a->binary || !name_fits(a->name) || !value_fits(a->value) || bytes > left ||
-            h->n + 2 > REST_ANSWER_HEADERS_MAX) {
+            !room_fits(h, a)) {
             omitted_n++;
             continue;
         }
         left -= bytes;
         if (bytes_equal(a->name, BYTES_OF("Content-Type"))) {
             *type = arena_copy(h->arena, a->value).at;
+            h->bytes += a->value.n;
         } else {
             char name[sizeof ATTRIBUTE_PREFIX + REST_ATTRIBUTE_NAME_MAX];
             snprintf(name, sizeof name, ATTRIBUTE_PREFIX "%.*s", (int)a->name.n,

@@ -409,6 +409,13 @@ def a_raw_answer_is_the_message_itself():
         w = s.c.post(RECEIVE + "?raw")
         assert w.body == b"w" and w.headers["Leaselog-Attrs-Omitted"] == "8" and len(w.headers["Leaselog-Attr-a0"]) == 900, w.headers
         assert s.c.delete(w.headers["Location"]).status == 204
+        # A long key takes of that room: what is missing is counted then too.
+        s.c.post("/v1/topics/q/messages:batch", {"messages": [{"body": "k", "key": "k" * 1024, "attributes": {f"a{i}": "v" * 200 for i in range(10)}}]})
+        w = s.c.post(RECEIVE + "?raw")
+        shown = sum(name.startswith("Leaselog-Attr-") for name in w.headers)
+        assert w.body == b"k" and len(w.headers["Leaselog-Key"]) == 1024 and shown > 0, w.headers
+        assert shown + int(w.headers["Leaselog-Attrs-Omitted"]) == 10, w.headers
+        assert s.c.delete(w.headers["Location"]).status == 204
         problem(s.c.post(RECEIVE + "?raw&max=2"), 400, "invalid_parameter", ("parameter", "max"))
         s.c.patch(b.headers["Location"], {"visibility": 0})
         assert s.c.post(RECEIVE + "?raw=0", headers={"Accept": "application/octet-stream"}).json["messages"][0]["body"] == "x"
