@@ -60,11 +60,17 @@ static struct bytes unquoted(struct bytes value)
     return value;
 }
 
+/* Said twice, with two values: which one is meant nobody knows. */
+static bool differs(struct bytes before, struct bytes value)
+{
+    return before.at != NULL && !bytes_equal(before, value);
+}
+
 static void add_dedup_id(struct send *s, const char *header, struct bytes value)
 {
     if (value.n == 0)
         refuse(s, header, "must be 1 to 128 visible ASCII characters");
-    else if (s->in.dedup_id.at != NULL && !bytes_equal(s->in.dedup_id, value))
+    else if (differs(s->in.dedup_id, value))
         refuse(s, header, "Idempotency-Key and Leaselog-Deduplication-Id are one thing: give one");
     else
         s->in.dedup_id = value;
@@ -86,11 +92,20 @@ static void add_key(struct send *s, struct bytes value)
     bool fits = value.n >= 1 && value.n <= QUEUE_KEY_BYTES_MAX;
     for (size_t i = 0; fits && i < value.n; i++)
         fits = at[i] >= ' ' && at[i] <= '~';
+    if (differs(s->in.key, value))
+        refuse(s, "Leaselog-Key", "is given twice, with two values");
     s->in.key = value;
     if (!fits)
         refuse(s, "Leaselog-Key",
                "must be 1 to 1024 visible ASCII characters or spaces inside; "
                "messages:batch takes any bytes as key_base64");
+}
+
+static void add_group_id(struct send *s, struct bytes value)
+{
+    if (differs(s->in.group_id, value))
+        refuse(s, "Leaselog-Group-Id", "is given twice, with two values");
+    s->in.group_id = value.n == 0 ? BYTES_OF("") : value;
 }
 
 static void add_tombstone(struct send *s, struct bytes value)
@@ -112,7 +127,7 @@ static void on_header(void *arg, struct bytes name, struct bytes value)
     else if (is_named(name, "Leaselog-Delay"))
         add_delay(s, value);
     else if (is_named(name, "Leaselog-Group-Id"))
-        s->in.group_id = value.n == 0 ? BYTES_OF("") : value;
+        add_group_id(s, value);
     else if (is_named(name, "Leaselog-Deduplication-Id"))
         add_dedup_id(s, "Leaselog-Deduplication-Id", value);
     else if (is_named(name, "Leaselog-Key"))

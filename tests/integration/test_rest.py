@@ -1038,6 +1038,9 @@ def a_compact_topic_refuses_what_a_log_has_not():
         problem(s.c.post("/v1/topics/users/messages", "x"), 400, "invalid_header", ("header", "Leaselog-Key"))
         problem(s.c.post("/v1/topics/users/messages", "x", headers={"Leaselog-Key": "a", "Leaselog-Tombstone": "1"}), 400,
                 "invalid_header", ("header", "Leaselog-Tombstone"))
+        for topic, name in (("users", "Leaselog-Key"), ("q", "Leaselog-Group-Id")):
+            twice = {name: "a", name.lower(): "b"}
+            problem(s.c.post(f"/v1/topics/{topic}/messages", "x", headers=twice), 400, "invalid_header", ("header", name))
         problem(s.c.post("/v1/topics/q/messages", headers={"Leaselog-Key": "a", "Leaselog-Tombstone": "1"}), 400,
                 "invalid_header", ("header", "Leaselog-Tombstone"))
         problem(s.c.patch("/v1/topics/users", {"cleanup": "delete"}), 409, "immutable", ("pointer", "/cleanup"))
