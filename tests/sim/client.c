@@ -207,6 +207,7 @@ size_t sim_receive(struct sim *s, struct queue_topic *t, uint32_t topic, bool dr
     size_t n = 0;
     s->last_receive = op->id;
     enum err e = queue_receive(t, &request, &s->arena, received, &n, &op->w);
+    s->receive_err = e;
     if (e != ERR_OK)
         n = 0;
     else if (n == 0)

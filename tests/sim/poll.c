@@ -6,6 +6,13 @@ static void woken(struct queue_poll *p)
     CONTAINER_OF(p, struct sim_poll, poll)->woken = true;
 }
 
+/* Refused, it would be answered: only one that was told of nothing waits. */
+static bool looks(struct sim *s, struct sim_poll *p, size_t *n)
+{
+    *n = sim_receive(s, p->topic, p->incarnation, false);
+    return *n == 0 && (s->receive_err == ERR_OK || s->receive_err == ERR_OVER_LIMIT);
+}
+
 /* As a front does it: registers, looks, and waits only when there was nothing. */
 void sim_poll_start(struct sim *s, uint32_t slot)
 {
@@ -23,8 +30,9 @@ void sim_poll_start(struct sim *s, uint32_t slot)
     }
     p->topic = t;
     p->incarnation = s->slots[slot];
-    if (sim_receive(s, t, p->incarnation, false) > 0)
-        sim_poll_end(s, p, false);
+    size_t n;
+    if (!looks(s, p, &n))
+        sim_poll_end(s, p, n == 0);
 }
 
 void sim_poll_end(struct sim *s, struct sim_poll *p, bool passes_on)
@@ -55,12 +63,13 @@ bool sim_polls_serve(struct sim *s)
             sim_poll_end(s, p, true); /* its peer has gone */
             continue;
         }
-        bool ends = false;
+        bool waits;
+        size_t n;
         do {
-            ends = sim_receive(s, p->topic, p->incarnation, false) > 0;
-        } while (!ends && queue_poll_again(&p->poll));
-        if (ends)
-            sim_poll_end(s, p, false);
+            waits = looks(s, p, &n);
+        } while (waits && queue_poll_again(&p->poll));
+        if (!waits)
+            sim_poll_end(s, p, n == 0);
     }
     return any;
 }

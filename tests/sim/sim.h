@@ -76,6 +76,7 @@ struct sim {
     uint32_t next_message;
     uint32_t next_setting;
     uint32_t last_receive; /* op */
+    enum err receive_err;  /* how it ended */
     unsigned life;
     uint32_t focus;          /* the slot that most operations are about; HISTORY_NONE */
     bool damaged;            /* bits were flipped */
