@@ -107,10 +107,10 @@ def too_many_parameters_are_refused_at_once():
         begin = time.monotonic()
         text = is_fault(send(raw), 400, "MalformedInput")
         assert str(PARAMETERS_MAX) in text, text
-        assert time.monotonic() - begin < 10, "too slow"
+        assert time.monotonic() - begin < 2, "too slow"
     begin = time.monotonic()
     is_fault(post(b"Action=SendMessageBatch&QueueUrl=q" + b"".join(entry % (i, i) for i in range(10000))), 400, "MalformedInput")
-    assert time.monotonic() - begin < 10, "too slow"
+    assert time.monotonic() - begin < 2, "too slow"
     nothing_stored(c)
     status, _, body = send(b"MessageBody=x&" + b"&".join(b"a%d=b" % i for i in range(PARAMETERS_MAX - 3)))
     assert status == 200, body
@@ -129,7 +129,7 @@ def as_many_parameters_as_are_taken_are_answered_quickly():
         begin = time.monotonic()
         status, _, body = post(b"Action=%s&QueueUrl=q&" % action.encode() + b"&".join(parameters))
         assert status in codes, (action, status, body)
-        assert time.monotonic() - begin < 10, f"{action}: too slow"
+        assert time.monotonic() - begin < 1, f"{action}: too slow"
     nothing_stored(c)
 
 

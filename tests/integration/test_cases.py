@@ -43,8 +43,6 @@ from poller import polls
 ARN = "arn:aws:sqs:us-east-1:000000000000:"
 server = None
 
-LATE_S = 5  # what a busy machine may add; to the millisecond it is tested with a clock of the test's own (unit/test_queue_verbs.c)
-
 
 def connect():
     return Client(server.port)
@@ -141,8 +139,9 @@ def the_end_of_a_lease_is_noticed_without_other_traffic():
     send(c, "m")
     begin = time.monotonic()
     receive(c, VisibilityTimeout=1)
-    assert bodies(receive(c, WaitTimeSeconds=20, VisibilityTimeout=1)) == ["m"]
-    assert 1 <= time.monotonic() - begin < 1 + LATE_S
+    assert c.counts("q") == (0, 1, 0)
+    assert bodies(receive(c, WaitTimeSeconds=5, VisibilityTimeout=1)) == ["m"]
+    assert 1 <= time.monotonic() - begin < 2.5
     time.sleep(1.1)
     assert c.counts("q") == (1, 0, 0), "counters change by themselves"
 
@@ -154,7 +153,7 @@ def redelivery_comes_no_earlier_than_the_timeout_and_within_a_second_after():
     begin = time.monotonic()
     receive(c, VisibilityTimeout=2)
     assert bodies(receive(c, WaitTimeSeconds=10)) == ["m"]
-    assert 2 <= time.monotonic() - begin < 2 + LATE_S
+    assert 2 <= time.monotonic() - begin < 3
 
 
 @test
@@ -325,7 +324,7 @@ def a_wait_longer_than_the_idle_timeout_is_answered_and_the_connection_goes_on()
         c.call("CreateQueue", QueueName="q")
         begin = time.monotonic()
         assert c.call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=3) == {}
-        assert 2.9 < time.monotonic() - begin < 3 + LATE_S
+        assert 2.9 < time.monotonic() - begin < 4
         connection = c.conn.sock
         send(c, "m")
         assert c.conn.sock is connection and connection is not None, "the same connection"
@@ -342,7 +341,7 @@ def a_wait_on_fifo_notices_a_freed_group_a_lease_end_a_due_time_and_a_send():
         wait_until(lambda: polls(c) == 1, "the poll waits")
         what()
         got = waiting.result()
-        assert len(got) == 1 and at_least <= time.monotonic() - begin < at_most + LATE_S, (got, time.monotonic() - begin)
+        assert len(got) == 1 and at_least <= time.monotonic() - begin < at_most, (got, time.monotonic() - begin)
         delete(c, got[0], "q.fifo")
 
     held = []
@@ -378,7 +377,7 @@ def at_a_stop_waiters_get_an_empty_answer_at_once():
         wait_until(lambda: polls(c) == 50, "all wait")
         begin = time.monotonic()
         assert s.stop() == 0
-        assert time.monotonic() - begin < 10, time.monotonic() - begin
+        assert time.monotonic() - begin < 3, time.monotonic() - begin
         for w in waiting:
             status, body, headers = w.result()
             assert (status, body) == (200, b"{}") and headers["Connection"].lower() == "close", (status, body)
