@@ -14,7 +14,11 @@
 #include "base/digest.h"
 
 #define ALGORITHM "AWS4-HMAC-SHA256"
-enum { TIME_BYTES = 16 /* 20261129T113231Z */, DATE_BYTES = 8 };
+enum {
+    TIME_BYTES = 16, /* 20261129T113231Z */
+    DATE_BYTES = 8,
+    SIGNED_HEADERS_MAX = 64, /* as many as a request may have; each may be as long as a head */
+};
 
 /* ---- keys ---- */
 
@@ -103,6 +107,14 @@ static struct bytes part_next(struct bytes *rest, char mark)
     size_t n = end == NULL ? rest->n : (size_t)(end - at);
     *rest = (struct bytes){at + n + (end != NULL), rest->n - n - (end != NULL)};
     return (struct bytes){at, n};
+}
+
+static size_t parts_in(struct bytes text, char mark)
+{
+    size_t n = 0;
+    for (; text.n > 0; n++)
+        (void)part_next(&text, mark);
+    return n;
 }
 
 static struct bytes trimmed(struct bytes b)
@@ -226,17 +238,9 @@ static int by_name(const void *a, const void *b)
     return (p[i] == '=' ? 0 : p[i]) - (q[i] == '=' ? 0 : q[i]);
 }
 
-static size_t pairs_in(struct bytes query)
-{
-    size_t n = 0;
-    for (; query.n > 0; n++)
-        (void)part_next(&query, '&');
-    return n;
-}
-
 static void put_query(struct buf *out, struct bytes query, struct arena *arena)
 {
-    struct bytes *pairs = arena_get(arena, pairs_in(query) * sizeof pairs[0]);
+    struct bytes *pairs = arena_get(arena, parts_in(query, '&') * sizeof pairs[0]);
     size_t n = 0;
     while (query.n > 0) {
         struct buf pair = BUF_EMPTY;
@@ -411,6 +415,8 @@ bool sqs_signature_check(const struct sqs_access_keys *keys, const struct sqs_si
                              "(header Authorization, AWS Signature Version 4).");
     if (!authorization_read(&s, authorization, fault))
         return false;
+    if (parts_in(s.signed_headers, ';') > SIGNED_HEADERS_MAX)
+        return incomplete(fault, "at most 64 names in SignedHeaders");
     if (!names_header(s.signed_headers, BYTES_OF("host")) ||
         !names_header(s.signed_headers, BYTES_OF("x-amz-date")))
         return incomplete(fault, "host and x-amz-date in SignedHeaders");

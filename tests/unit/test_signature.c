@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "lib/runner.h"
 #include "sqs/signature.h"
@@ -161,6 +162,25 @@ START_TEST(headers_that_are_cut_anywhere_are_refused)
 }
 END_TEST
 
+/* Each name brings a value that may fill a head: without a bound a small request would cost much.
+ */
+START_TEST(more_names_than_a_request_has_headers_are_refused)
+{
+    struct buf text = BUF_EMPTY;
+    for (int n = 61; n <= 62; n++) {
+        buf_clear(&text);
+        buf_put_text(&text, "AWS4-HMAC-SHA256 " SCOPE ", " SIGNED);
+        for (int i = 0; i < n; i++)
+            buf_put_text(&text, ";a");
+        buf_put_text(&text, ", " PLAIN);
+        buf_put_u8(&text, 0);
+        ck_assert_int_eq(check("/", "", text.at, signed_ms),
+                         n == 61 ? SQS_FAULT_INVALID_SIGNATURE : SQS_FAULT_INCOMPLETE_SIGNATURE);
+    }
+    buf_fini(&text);
+}
+END_TEST
+
 START_TEST(a_file_of_keys_is_read_line_by_line)
 {
     unsigned wrong;
@@ -197,6 +217,7 @@ Suite *suite_new(void)
     tcase_add_test(t, the_header_that_names_the_action_must_be_signed_when_it_is_there);
     tcase_add_test(t, fifteen_minutes_are_the_bound_to_the_millisecond);
     tcase_add_test(t, headers_that_are_cut_anywhere_are_refused);
+    tcase_add_test(t, more_names_than_a_request_has_headers_are_refused);
     tcase_add_test(t, a_file_of_keys_is_read_line_by_line);
     suite_add_tcase(s, t);
     return s;
