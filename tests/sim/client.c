@@ -210,7 +210,7 @@ size_t sim_receive(struct sim *s, struct queue_topic *t, uint32_t topic, bool dr
     s->receive_err = e;
     if (e != ERR_OK)
         n = 0;
-    else if (n == 0)
+    else if (n == 0 && !fault_disk_has_failed(s->disk)) /* see README, "starved" */
         sim_put(s, (struct event){.kind = EVENT_EMPTY, .op = op->id, .topic = topic});
     int64_t until_ms = queue_now_ms(s->q) + request.visibility_ms;
     op->receipts = mem_new_array(n + 1, sizeof op->receipts[0]);
