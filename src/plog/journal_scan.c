@@ -121,7 +121,7 @@ static enum err tell_torn(struct plog *p, const struct journal_file *f, uint64_t
         note(
             NOTE_INFO, "plog",
             "journal/%08llu.wal: the last round, %u bytes from byte %llu on, was not written whole "
-            "and is dropped, as after a crash: none of it had been answered",
+            "and is dropped; after a crash, none of it had been answered",
             (unsigned long long)f->number, (unsigned)le_load_u32(at + 8), (unsigned long long)stop);
     return e;
 }

@@ -196,8 +196,9 @@ void plog_cursor_close(struct plog_cursor *c);
  * older; ERR_INVALID: below both. */
 enum err plog_snapshot_write(struct plog_log *l, uint64_t offset, struct bytes state) MUST_USE;
 /* Many at once: what plog_snapshot_write does for each, with two syncs for all of them. They count
- * once plog_snapshots_end has answered ERR_OK; it frees `s` whatever it answers. By one thread, and
- * no log of the list may be removed before. */
+ * once plog_snapshots_end has answered ERR_OK; it frees `s` whatever it answers. A failure of one
+ * of those two syncs is final (plog_failed), since it may have been about a segment. By one thread,
+ * and no log of the list may be removed before. */
 struct plog_snapshots;
 struct plog_snapshots *plog_snapshots_begin(struct plog *p);
 enum err plog_snapshots_put(struct plog_snapshots *s, struct plog_log *l, uint64_t offset,

@@ -145,17 +145,26 @@ enum err plog_snapshots_put(struct plog_snapshots *s, struct plog_log *l, uint64
     return ERR_OK;
 }
 
+/* The kernel tells a lost page once: after this sync has failed, the one of the next checkpoint
+ * would succeed, though what it was told of may be a page of a segment. */
+static enum err sync_all(struct plog *p)
+{
+    enum err e = p->disk->sync_all(p->disk->self);
+    if (e != ERR_OK)
+        store_fail(p, "syncing snapshots and all else", e);
+    return e;
+}
+
 /* No file gets its name before its bytes are safe, and no older one goes before the name is. */
 enum err plog_snapshots_end(struct plog_snapshots *s)
 {
-    const struct disk *d = s->plog->disk;
     bool together = s->n > s->plog->options.sync_singly_max;
     lock_check_none_held();
-    enum err e = together ? d->sync_all(d->self) : ERR_OK, left = ERR_OK;
+    enum err e = together ? sync_all(s->plog) : ERR_OK, left = ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < s->n; i++)
         e = give_name(s->at[i].log, s->at[i].offset);
     if (e == ERR_OK && together)
-        e = d->sync_all(d->self);
+        e = sync_all(s->plog);
     for (size_t i = 0; e == ERR_OK && !together && i < s->n; i++)
         e = sync_folders(s->at[i].log);
     for (size_t i = 0; e == ERR_OK && i < s->n; i++) {

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "catalog/engine.h"
 #include "catalog_contract.h"
 
 static char folder[200], path[256];
@@ -261,6 +262,60 @@ START_TEST(too_few_descriptors_refuse_a_change_and_nothing_more)
 }
 END_TEST
 
+/* ---- transactions that waited for each other ---- */
+
+enum { TOGETHER = 3 };
+
+/* As whoever gets the lock does for all who wait: each puts two keys, if the first is absent. */
+static void run_together(struct catalog_txn *t, const char *const keys[TOGETHER][2])
+{
+    struct catalog_cmp absent[TOGETHER];
+    struct catalog_op ops[TOGETHER][2];
+    for (size_t i = 0; i < TOGETHER; i++) {
+        absent[i] = (struct catalog_cmp){keys[i][0], CATALOG_MOD, 0};
+        for (size_t k = 0; k < 2; k++)
+            ops[i][k] = (struct catalog_op){.key = keys[i][k], .value = BYTES_OF("x")};
+        t[i] = (struct catalog_txn){.cmps = &absent[i], .cmps_n = 1, .ops = ops[i], .ops_n = 2};
+        t[i].next = i + 1 < TOGETHER ? &t[i + 1] : NULL;
+    }
+    catalog_lock(c);
+    c->engine->run(c, t);
+    lock_give(&c->lk);
+}
+
+START_TEST(of_transactions_together_one_that_fails_half_way_leaves_nothing_and_the_others_happen)
+{
+    static const char *const keys[TOGETHER][2] = {{"a", "b"}, {"c", "bad"}, {"a", "d"}};
+    struct catalog_txn t[TOGETHER];
+    sql("CREATE TRIGGER no BEFORE INSERT ON kv WHEN NEW.key = 'bad'"
+        " BEGIN SELECT RAISE(ABORT, 'no'); END");
+    run_together(t, keys);
+    ck_assert_int_eq(t[0].err, ERR_OK);
+    ck_assert_int_eq(t[1].err, ERR_CORRUPT);
+    ck_assert_int_eq(t[2].err, ERR_CONFLICT);
+    expect("a", "x");
+    expect("b", "x");
+    expect("c", NULL);
+    expect("d", NULL);
+    ck_assert(!catalog_failed(c));
+}
+END_TEST
+
+START_TEST(of_transactions_together_none_is_known_once_a_write_has_failed)
+{
+    static const char *const keys[TOGETHER][2] = {{"a", "b"}, {"c", "d"}, {"a", "e"}};
+    struct catalog_txn t[TOGETHER];
+    system_calls_replace();
+    failure = EIO;
+    calls_left = 1;
+    run_together(t, keys);
+    ck_assert_int_eq(calls_left, 0);
+    for (size_t i = 0; i < TOGETHER; i++)
+        ck_assert_int_eq(t[i].err, ERR_IO);
+    ck_assert(catalog_failed(c));
+}
+END_TEST
+
 static TCase *case_contract(void)
 {
     TCase *tc = tcase_create("contract");
@@ -282,6 +337,9 @@ static TCase *case_file(void)
     tcase_add_test(tc, a_failed_write_leaves_all_or_nothing_and_ends_changes);
     tcase_add_test(tc, too_few_descriptors_refuse_a_change_and_nothing_more);
     tcase_add_test(tc, a_full_disk_leaves_all_or_nothing);
+    tcase_add_test(
+        tc, of_transactions_together_one_that_fails_half_way_leaves_nothing_and_the_others_happen);
+    tcase_add_test(tc, of_transactions_together_none_is_known_once_a_write_has_failed);
     return tc;
 }
 
