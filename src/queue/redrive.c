@@ -305,37 +305,49 @@ static enum err plan_locked(struct queue_partition *p, const struct redrive_conf
     return e;
 }
 
-/* Appends up to `max` MOVEs; answers how many. */
+/* Appends up to `max` MOVEs; answers how many. `*empty`: nothing is left to be planned. */
 static size_t plan(struct queue_partition *p, const struct redrive_config *r, size_t max,
-                   struct partition_grant *grant)
+                   struct partition_grant *grant, bool *empty)
 {
     size_t n = 0;
     uint64_t need = 0;
-    for (int fills = 0; n < max && fills < FILLS_MAX;) {
+    *empty = false;
+    for (int fills = 0; n < max && fills < FILLS_MAX && !*empty;) {
         lock_take(&p->lk);
         enum err e = partition_check_locked(p, 0);
         if (e == ERR_OK)
             e = plan_locked(p, r, max - n, grant, &need);
         lock_give(&p->lk);
-        if (e == ERR_OK && grant->moves_n > 0)
+        if (e == ERR_OK)
             n += grant->moves_n;
-        else if (e == ERR_NEED && window_fill(p, need) == ERR_OK)
+        if (e == ERR_NEED && window_fill(p, need) == ERR_OK)
             fills++;
-        else
+        else if (e != ERR_OK)
             break;
+        *empty = e == ERR_OK && grant->moves_n == 0;
     }
     return n;
 }
 
-/* All partitions, until `max` are planned; those whose last ones have not arrived wait. */
-static size_t plan_all(struct queue_topic *t, const struct redrive_config *r, size_t max)
+/* All partitions, until `max` are planned; those whose last ones have not arrived wait. `*empty`:
+ * each was asked, and has nothing left. One that could not be asked may have. */
+static size_t plan_all(struct queue_topic *t, const struct redrive_config *r, size_t max,
+                       bool *empty)
 {
     struct partition_grant *grant = mem_new(sizeof *grant);
     size_t n = 0;
+    *empty = max > 0;
     partition_grant_init(grant);
-    for (uint32_t i = 0; i < t->partitions_n && n < max; i++)
-        if (!t->partitions[i].closed && !is_open(&t->partitions[i]))
-            n += plan(&t->partitions[i], r, max - n, grant);
+    for (uint32_t i = 0; i < t->partitions_n && n < max; i++) {
+        struct queue_partition *p = &t->partitions[i];
+        bool none = false;
+        if (p->closed)
+            continue;
+        if (!is_open(p))
+            n += plan(p, r, max - n, grant, &none);
+        *empty = *empty && none;
+    }
+    *empty = *empty && n == 0;
     partition_grant_fini(grant);
     mem_free(grant);
     windows_bound(t->q);
@@ -384,9 +396,8 @@ static bool move_some(struct queue_topic *t, const struct redrive_config *r)
     if (runs && !target_is_there(t->q, r)) {
         redrive_failed(t, REDRIVE_NO_TARGET);
     } else if (runs) {
-        size_t max = allowed(t, r), n = plan_all(t, r, max);
+        size_t n = plan_all(t, r, allowed(t, r), &exhausted);
         pay(t, r, n);
-        exhausted = n == 0 && max > 0;
         if (n > 0)
             queue_commit_all(t->q);
     }

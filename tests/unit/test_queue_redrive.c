@@ -390,6 +390,28 @@ START_TEST(fifo_keeps_the_order_of_each_group)
 }
 END_TEST
 
+/* More than one step takes, all of which wait for the target. */
+START_TEST(one_whose_target_was_away_goes_on_to_its_end)
+{
+    enum { N = 600 };
+    for (int i = 0; i < N; i++)
+        send_text("dead", "x");
+    struct queue_topic *other = topic_of("other");
+    ck_assert_int_eq(start("other", 0), ERR_OK);
+    other->partitions[0].closed = true;
+    bench_settle();
+    ck_assert_redrive(QUEUE_REDRIVE_RUNNING, 0);
+    other->partitions[0].closed = false;
+    queue_topic_give_back(other);
+    for (int i = 0; i < 10; i++) {
+        bench_pass(1000);
+        bench_settle();
+    }
+    ck_assert_redrive(QUEUE_REDRIVE_COMPLETED, N);
+    ck_assert_counts("other", N, 0, 0);
+}
+END_TEST
+
 START_TEST(a_deleted_topic_takes_its_redrive_along)
 {
     bury("q", 5);
@@ -437,6 +459,7 @@ TCase *tcase_redrive(void)
     tcase_add_loop_test(t, each_message_arrives_once_wherever_the_process_dies, 0, 12);
     tcase_add_loop_test(t, a_move_that_was_under_way_at_a_crash_is_finished_once, 0, 3);
     tcase_add_test(t, fifo_keeps_the_order_of_each_group);
+    tcase_add_test(t, one_whose_target_was_away_goes_on_to_its_end);
     tcase_add_test(t, a_deleted_topic_takes_its_redrive_along);
     tcase_add_test(t, a_redrive_to_the_topic_itself_ends);
     return t;
