@@ -390,23 +390,24 @@ START_TEST(fifo_keeps_the_order_of_each_group)
 }
 END_TEST
 
-/* More than one step takes, all of which wait for the target. */
+/* With a rate its steps come more often than the housekeeper drives what had to wait. */
 START_TEST(one_whose_target_was_away_goes_on_to_its_end)
 {
-    enum { N = 600 };
+    enum { N = 30 };
     for (int i = 0; i < N; i++)
         send_text("dead", "x");
     struct queue_topic *other = topic_of("other");
-    ck_assert_int_eq(start("other", 0), ERR_OK);
+    bench_pass(1000);
+    ck_assert_int_eq(start("other", 10), ERR_OK);
     other->partitions[0].closed = true;
-    bench_settle();
-    ck_assert_redrive(QUEUE_REDRIVE_RUNNING, 0);
+    for (int i = 0; i < 5; i++)
+        bench_pass(100); /* of each partition one is on its way */
     other->partitions[0].closed = false;
     queue_topic_give_back(other);
-    for (int i = 0; i < 10; i++) {
+    bench_pass(100);
+    ck_assert_int_eq(newest().state, QUEUE_REDRIVE_RUNNING);
+    for (int i = 0; i < 10; i++)
         bench_pass(1000);
-        bench_settle();
-    }
     ck_assert_redrive(QUEUE_REDRIVE_COMPLETED, N);
     ck_assert_counts("other", N, 0, 0);
 }
