@@ -87,18 +87,22 @@ static void link(struct queue_topic *t)
     call(q);
 }
 
-/* For the housekeeper alone, who therefore may walk the list with the lock given back in between.
- */
-void redrive_forget(struct queue_topic *t)
+static void forget_locked(struct queue_topic *t)
 {
-    struct queue *q = t->q;
-    lock_take(&q->topics_lk);
-    struct queue_topic **at = &q->redriving;
+    lock_check_held(&t->q->topics_lk);
+    struct queue_topic **at = &t->q->redriving;
     while (*at != NULL && *at != t)
         at = &(*at)->redriving_next;
     if (*at == t)
         *at = t->redriving_next;
-    lock_give(&q->topics_lk);
+}
+
+/* For the housekeeper alone. */
+void redrive_forget(struct queue_topic *t)
+{
+    lock_take(&t->q->topics_lk);
+    forget_locked(t);
+    lock_give(&t->q->topics_lk);
 }
 
 enum err redrive_recover(struct queue_topic *t)
@@ -425,8 +429,10 @@ static bool settle(struct queue_topic *t, const struct redrive_config *before, b
         r->state = REDRIVE_COMPLETED;
     }
     bool ended = !is_active(r), changed = ended || t->redriven > 0 || r->state != before->state;
-    if (ended)
+    if (ended) {
         r->ends_n = 0;
+        forget_locked(t); /* before the next one can be started, which will be linked */
+    }
     t->redriven = 0;
     lock_give(&t->q->topics_lk);
     enum err e = changed ? store(t) : ERR_OK;
@@ -479,11 +485,13 @@ int64_t redrive_step(struct queue *q)
     size_t n = lend_active(q, topics);
     for (size_t i = 0; i < n; i++) {
         struct queue_topic *t = topics[i];
-        bool ended = topic_check(t) != ERR_OK;
-        int64_t ms = ended ? INT64_MAX : step_one(t, &ended);
-        if (ended)
+        bool ended = false;
+        int64_t ms = INT64_MAX;
+        if (topic_check(t) == ERR_OK)
+            ms = step_one(t, &ended);
+        else
             redrive_forget(t);
-        else if (ms < next_ms)
+        if (!ended && ms < next_ms)
             next_ms = ms;
         queue_topic_give_back(t);
         house_ring(q);
