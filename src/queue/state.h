@@ -467,12 +467,13 @@ void attempts_fini(struct queue *q);
 /* What a receive with this attempt id has brought, to be recalled for five minutes. */
 void attempt_note(struct queue_topic *t, struct bytes id, const struct attempt_message *messages,
                   size_t n);
-/* The messages of the receive with this attempt id once more, as many as are asked for at most, with
- * visibility from now. False: it is not known, or one of them was deleted or changed or has
+/* The messages of the receive with this attempt id once more, as many as are asked for at most,
+ * with visibility from now. False: it is not known, or one of them was deleted or changed or has
  * expired; `out` is to be written over. */
 bool attempt_again(struct queue_topic *t, const struct queue_receive *request,
                    int64_t visibility_ms, struct arena *arena,
-                   struct queue_received out[QUEUE_BATCH_MAX], size_t *n, struct queue_wait *w);
+                   struct queue_received out[QUEUE_BATCH_MAX], size_t *n,
+                   struct queue_wait *w) MUST_USE;
 
 /* ---- poll.c ---- */
 
