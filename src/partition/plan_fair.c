@@ -114,7 +114,7 @@ static void put_aside(struct aside *a, struct window_group *group)
 static bool is_untouched(const struct receive *r, uint64_t number)
 {
     return !group_is_finished(r->g, number) && group_entry(r->g, number) == NULL &&
-           !receive_has_picked(r, number);
+           !receive_has_chosen(r, number);
 }
 
 /* The group's oldest message that was never handed out; 0: it has none. What was handed out once

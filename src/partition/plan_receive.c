@@ -102,10 +102,13 @@ enum verdict receive_offer(struct receive *r, const struct partition_header *h,
     return VERDICT_TAKEN;
 }
 
-bool receive_has_picked(const struct receive *r, uint64_t number)
+bool receive_has_chosen(const struct receive *r, uint64_t number)
 {
     for (size_t i = 0; i < r->out->picks_n; i++)
         if (r->out->picks[i].number == number)
+            return true;
+    for (size_t i = 0; i < r->out->moves_n; i++)
+        if (r->out->moves[i].move.number == number)
             return true;
     return false;
 }
@@ -146,7 +149,7 @@ enum err receive_free(struct receive *r)
         heap_remove(free_heap, first);
         seen[seen_n++] = entry;
         if (r->skip_noisy ? receive_is_noisy(r, h->group_hash)
-                          : r->has_skipped && receive_has_picked(r, h->number))
+                          : r->has_skipped && receive_has_chosen(r, h->number))
             continue;
         if (receive_offer(r, h, entry) == VERDICT_FULL)
             break;
@@ -185,7 +188,7 @@ enum err receive_in_order(struct receive *r)
         if (number >= r->view->committed_number)
             break;
         if (group_entry(r->g, number) != NULL ||
-            (r->has_skipped && receive_has_picked(r, number))) {
+            (r->has_skipped && receive_has_chosen(r, number))) {
             number++;
             continue;
         }

@@ -17,7 +17,7 @@ struct receive {
     bool is_full;     /* max or body_bytes_max is reached */
     bool look_ahead;  /* may ask for headers only to find other tenants' messages */
     bool skip_noisy;  /* messages of noisy tenants are passed over */
-    bool has_skipped; /* some were: what is picked may stand further on */
+    bool has_skipped; /* some were: what is chosen may stand further on */
     bool redrives;    /* what is chosen becomes a MOVE to redrive_target, at most max of them */
     struct uuid redrive_target;
     bool count_only; /* nothing is granted: `out` is NULL */
@@ -51,6 +51,7 @@ enum err receive_free(struct receive *r) MUST_USE;
 enum err receive_in_order(struct receive *r) MUST_USE;
 /* Whether the tenant has so much in flight that others come first. */
 bool receive_is_noisy(const struct receive *r, uint64_t tenant);
-bool receive_has_picked(const struct receive *r, uint64_t number);
+/* It is picked, or becomes a MOVE. */
+bool receive_has_chosen(const struct receive *r, uint64_t number);
 
 #endif

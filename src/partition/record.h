@@ -184,8 +184,8 @@ struct record {
     };
 };
 
-/* What a message counts in limits and accounts: its body, and the names, types and values of its
- * attributes, as SQS counts message size. */
+/* What a message counts in limits and accounts: its key, its body, and the names, types and values
+ * of its attributes; without the key, as SQS counts message size. */
 uint32_t record_message_bytes(const struct record_message *m);
 
 /* Appends the payload (what follows the type byte). */

@@ -166,15 +166,16 @@ static bool lease_again(struct queue_topic *t, struct attempt_message *m, int64_
     return true;
 }
 
-bool attempt_again(struct queue_topic *t, struct bytes id, int64_t visibility_ms,
-                   struct arena *arena, struct queue_received out[QUEUE_BATCH_MAX], size_t *n,
-                   struct queue_wait *w)
+bool attempt_again(struct queue_topic *t, const struct queue_receive *request,
+                   int64_t visibility_ms, struct arena *arena,
+                   struct queue_received out[QUEUE_BATCH_MAX], size_t *n, struct queue_wait *w)
 {
     struct attempt_message messages[QUEUE_BATCH_MAX];
-    size_t known = recall(t, id, messages), got = 0;
+    size_t known = recall(t, request->attempt_id, messages), got = 0;
+    size_t asked = known < request->max ? known : request->max;
     if (known == 0 || !all_are_held(t, messages, known, visibility_ms))
         return false;
-    for (size_t i = 0; i < known; i++) {
+    for (size_t i = 0; i < asked; i++) {
         struct record_message m;
         struct reader reader;
         reader_init(&reader);
@@ -187,8 +188,11 @@ bool attempt_again(struct queue_topic *t, struct bytes id, int64_t visibility_ms
         }
         reader_fini(&reader);
     }
+    size_t kept = got;
+    for (size_t i = asked; i < known; i++) /* for one that asks for more again */
+        messages[kept++] = messages[i];
     if (got > 0)
-        attempt_note(t, id, messages, got);
+        attempt_note(t, request->attempt_id, messages, kept);
     *n = got;
     return got > 0;
 }

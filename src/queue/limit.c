@@ -165,10 +165,12 @@ static void drop_locked(struct appending *a, struct lack *lack, int64_t until_ms
     partition_sizes_init(&sizes);
     for (; is_missing(lack) && below < end && n < DROP_MAX; below++, n++) {
         const struct head *head = heads_find_locked(p, below);
-        if (head == NULL || head->accepted_ms > until_ms)
+        if (head == NULL)
             break;
         if (!partition_is_live(p->state, GID_DEFAULT, below))
             continue;
+        if (head->accepted_ms > until_ms)
+            break;
         make_up(lack, head->message_bytes);
         if (head->message_bytes > 0 && partition_size_missing(p->state, below))
             partition_sizes_put(&sizes, below, head->message_bytes);

@@ -210,7 +210,7 @@ enum err queue_receive(struct queue_topic *t, const struct queue_receive *reques
         return e;
     bool fresh = true;
     if (t->fifo && request->attempt_id.n > 0)
-        fresh = !attempt_again(t, request->attempt_id, visibility_ms(&r), arena, out, &r.n, w);
+        fresh = !attempt_again(t, request, visibility_ms(&r), arena, out, &r.n, w);
     e = fresh ? receive_fresh(&r) : ERR_OK;
     if (e != ERR_OK)
         return e;

@@ -87,18 +87,22 @@ static void link(struct queue_topic *t)
     call(q);
 }
 
-/* For the housekeeper alone, who therefore may walk the list with the lock given back in between.
- */
-void redrive_forget(struct queue_topic *t)
+static void forget_locked(struct queue_topic *t)
 {
-    struct queue *q = t->q;
-    lock_take(&q->topics_lk);
-    struct queue_topic **at = &q->redriving;
+    lock_check_held(&t->q->topics_lk);
+    struct queue_topic **at = &t->q->redriving;
     while (*at != NULL && *at != t)
         at = &(*at)->redriving_next;
     if (*at == t)
         *at = t->redriving_next;
-    lock_give(&q->topics_lk);
+}
+
+/* For the housekeeper alone. */
+void redrive_forget(struct queue_topic *t)
+{
+    lock_take(&t->q->topics_lk);
+    forget_locked(t);
+    lock_give(&t->q->topics_lk);
 }
 
 enum err redrive_recover(struct queue_topic *t)
@@ -305,37 +309,49 @@ static enum err plan_locked(struct queue_partition *p, const struct redrive_conf
     return e;
 }
 
-/* Appends up to `max` MOVEs; answers how many. */
+/* Appends up to `max` MOVEs; answers how many. `*empty`: nothing is left to be planned. */
 static size_t plan(struct queue_partition *p, const struct redrive_config *r, size_t max,
-                   struct partition_grant *grant)
+                   struct partition_grant *grant, bool *empty)
 {
     size_t n = 0;
     uint64_t need = 0;
-    for (int fills = 0; n < max && fills < FILLS_MAX;) {
+    *empty = false;
+    for (int fills = 0; n < max && fills < FILLS_MAX && !*empty;) {
         lock_take(&p->lk);
         enum err e = partition_check_locked(p, 0);
         if (e == ERR_OK)
             e = plan_locked(p, r, max - n, grant, &need);
         lock_give(&p->lk);
-        if (e == ERR_OK && grant->moves_n > 0)
+        if (e == ERR_OK)
             n += grant->moves_n;
-        else if (e == ERR_NEED && window_fill(p, need) == ERR_OK)
+        if (e == ERR_NEED && window_fill(p, need) == ERR_OK)
             fills++;
-        else
+        else if (e != ERR_OK)
             break;
+        *empty = e == ERR_OK && grant->moves_n == 0;
     }
     return n;
 }
 
-/* All partitions, until `max` are planned; those whose last ones have not arrived wait. */
-static size_t plan_all(struct queue_topic *t, const struct redrive_config *r, size_t max)
+/* All partitions, until `max` are planned; those whose last ones have not arrived wait. `*empty`:
+ * each was asked, and has nothing left. One that could not be asked may have. */
+static size_t plan_all(struct queue_topic *t, const struct redrive_config *r, size_t max,
+                       bool *empty)
 {
     struct partition_grant *grant = mem_new(sizeof *grant);
     size_t n = 0;
+    *empty = max > 0;
     partition_grant_init(grant);
-    for (uint32_t i = 0; i < t->partitions_n && n < max; i++)
-        if (!t->partitions[i].closed && !is_open(&t->partitions[i]))
-            n += plan(&t->partitions[i], r, max - n, grant);
+    for (uint32_t i = 0; i < t->partitions_n && n < max; i++) {
+        struct queue_partition *p = &t->partitions[i];
+        bool none = false;
+        if (p->closed)
+            continue;
+        if (!is_open(p))
+            n += plan(p, r, max - n, grant, &none);
+        *empty = *empty && none;
+    }
+    *empty = *empty && n == 0;
     partition_grant_fini(grant);
     mem_free(grant);
     windows_bound(t->q);
@@ -384,9 +400,8 @@ static bool move_some(struct queue_topic *t, const struct redrive_config *r)
     if (runs && !target_is_there(t->q, r)) {
         redrive_failed(t, REDRIVE_NO_TARGET);
     } else if (runs) {
-        size_t max = allowed(t, r), n = plan_all(t, r, max);
+        size_t n = plan_all(t, r, allowed(t, r), &exhausted);
         pay(t, r, n);
-        exhausted = n == 0 && max > 0;
         if (n > 0)
             queue_commit_all(t->q);
     }
@@ -414,8 +429,10 @@ static bool settle(struct queue_topic *t, const struct redrive_config *before, b
         r->state = REDRIVE_COMPLETED;
     }
     bool ended = !is_active(r), changed = ended || t->redriven > 0 || r->state != before->state;
-    if (ended)
+    if (ended) {
         r->ends_n = 0;
+        forget_locked(t); /* before the next one can be started, which will be linked */
+    }
     t->redriven = 0;
     lock_give(&t->q->topics_lk);
     enum err e = changed ? store(t) : ERR_OK;
@@ -468,11 +485,13 @@ int64_t redrive_step(struct queue *q)
     size_t n = lend_active(q, topics);
     for (size_t i = 0; i < n; i++) {
         struct queue_topic *t = topics[i];
-        bool ended = topic_check(t) != ERR_OK;
-        int64_t ms = ended ? INT64_MAX : step_one(t, &ended);
-        if (ended)
+        bool ended = false;
+        int64_t ms = INT64_MAX;
+        if (topic_check(t) == ERR_OK)
+            ms = step_one(t, &ended);
+        else
             redrive_forget(t);
-        else if (ms < next_ms)
+        if (!ended && ms < next_ms)
             next_ms = ms;
         queue_topic_give_back(t);
         house_ring(q);

@@ -152,11 +152,11 @@ struct queue_topic {
     struct topic_settings *retired;  /* guarded by topics_lk */
     unsigned refs;                   /* atomic; rises from zero never */
     bool registered, dropped;        /* atomic */
-    bool in_doubt; /* atomic: a start may find it deleted, so nothing more is accepted */
-    uint32_t send_turn;              /* atomic */
-    uint32_t receive_turn;           /* atomic */
-    uint64_t live_messages;          /* atomic: sums over the partitions, of group default ... */
-    uint64_t live_bytes;             /* ... and what sends have reserved */
+    bool in_doubt;          /* atomic: a start may find it deleted, so nothing more is accepted */
+    uint32_t send_turn;     /* atomic */
+    uint32_t receive_turn;  /* atomic */
+    uint64_t live_messages; /* atomic: sums over the partitions, of group default ... */
+    uint64_t live_bytes;    /* ... and what sends have reserved */
     /* The housekeeper's own: of the redrive under way, since its last step. */
     uint64_t redriven;
     enum redrive_failure redrive_failure;
@@ -467,11 +467,12 @@ void attempts_fini(struct queue *q);
 /* What a receive with this attempt id has brought, to be recalled for five minutes. */
 void attempt_note(struct queue_topic *t, struct bytes id, const struct attempt_message *messages,
                   size_t n);
-/* The messages of the receive with this attempt id once more, with visibility from now. False: it
- * is not known, or one of them was deleted or changed or has expired; `out` is to be written over.
- */
-bool attempt_again(struct queue_topic *t, struct bytes id, int64_t visibility_ms,
-                   struct arena *arena, struct queue_received out[QUEUE_BATCH_MAX], size_t *n,
+/* The messages of the receive with this attempt id once more, as many as are asked for at most,
+ * with visibility from now. False: it is not known, or one of them was deleted or changed or has
+ * expired; `out` is to be written over. */
+bool attempt_again(struct queue_topic *t, const struct queue_receive *request,
+                   int64_t visibility_ms, struct arena *arena,
+                   struct queue_received out[QUEUE_BATCH_MAX], size_t *n,
                    struct queue_wait *w) MUST_USE;
 
 /* ---- poll.c ---- */

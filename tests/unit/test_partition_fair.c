@@ -116,6 +116,22 @@ START_TEST(a_noisy_tenants_handed_back_messages_wait_too)
 }
 END_TEST
 
+START_TEST(a_used_up_message_is_moved_once_while_another_tenant_is_noisy)
+{
+    uint64_t used_up = world_send_group(&o, 'b');
+    ck_assert_uint_eq(world_receive(&o, 1, 1000), 1);
+    send_many('a', 50);
+    for (int i = 0; i < 3; i++)
+        ck_assert_uint_eq(world_receive(&o, 10, 100000), 10);
+    world_pass(&o, 1000);
+    o.view.receives_max = 1;
+    o.view.dead_letter_topic.at[0] = 1;
+    ck_assert_uint_eq(world_receive(&o, 10, 100000), 10); /* filled up with a's */
+    ck_assert_uint_eq(o.grant.moves_n, 1);
+    ck_assert_uint_eq(o.grant.moves[0].move.number, used_up);
+}
+END_TEST
+
 START_TEST(each_message_is_handed_out_once_whatever_the_tenants)
 {
     struct rng rng = {.state = test_seed()};
@@ -187,6 +203,7 @@ TCase *tcase_fair(void)
     tcase_add_test(t, messages_without_a_group_are_never_noisy);
     tcase_add_test(t, of_two_noisy_ones_the_one_with_less_in_flight_comes_first);
     tcase_add_test(t, a_noisy_tenants_handed_back_messages_wait_too);
+    tcase_add_test(t, a_used_up_message_is_moved_once_while_another_tenant_is_noisy);
     tcase_add_test(t, each_message_is_handed_out_once_whatever_the_tenants);
     tcase_add_test(t, a_message_far_behind_a_full_window_is_found);
     return t;

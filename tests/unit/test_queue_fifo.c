@@ -188,6 +188,19 @@ START_TEST(the_same_attempt_brings_the_same_messages_and_begins_their_leases_ane
 END_TEST
 
 /* 0: deleted, 1: changed, 2: expired, 3: given up. */
+START_TEST(an_attempt_again_brings_no_more_than_it_asks_for)
+{
+    send_grouped("q.fifo", "a", "g", "1");
+    send_grouped("q.fifo", "b", "g", "2");
+    send_grouped("q.fifo", "c", "g", "3");
+    ck_assert_uint_eq(receive_attempt("q.fifo", 3, 30000, "x").n, 3);
+    struct got g = receive_attempt("q.fifo", 1, 30000, "x");
+    ck_assert_str_eq(bodies(&g), "a");
+    g = receive_attempt("q.fifo", 10, 30000, "x");
+    ck_assert_str_eq(bodies(&g), "a b c");
+}
+END_TEST
+
 START_TEST(an_attempt_is_a_new_one_once_one_of_its_messages_was_touched)
 {
     send_grouped("q.fifo", "a", "g", "1");
@@ -307,6 +320,7 @@ TCase *tcase_fifo(void)
     tcase_add_test(t, a_purge_forgets_the_duplicates);
     tcase_add_test(t, a_group_stays_in_one_partition_over_restarts);
     tcase_add_test(t, the_same_attempt_brings_the_same_messages_and_begins_their_leases_anew);
+    tcase_add_test(t, an_attempt_again_brings_no_more_than_it_asks_for);
     tcase_add_loop_test(t, an_attempt_is_a_new_one_once_one_of_its_messages_was_touched, 0, 4);
     tcase_add_test(t, an_attempt_is_remembered_for_five_minutes_of_one_topic_alone);
     tcase_add_test(t, ten_thousand_attempts_are_remembered_and_then_the_oldest_goes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Redrives: from a dead-letter topic back, or elsewhere. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -390,6 +391,53 @@ START_TEST(fifo_keeps_the_order_of_each_group)
 }
 END_TEST
 
+/* With a rate its steps come more often than the housekeeper drives what had to wait. */
+START_TEST(one_whose_target_was_away_goes_on_to_its_end)
+{
+    enum { N = 30 };
+    for (int i = 0; i < N; i++)
+        send_text("dead", "x");
+    struct queue_topic *other = topic_of("other");
+    bench_pass(1000);
+    ck_assert_int_eq(start("other", 10), ERR_OK);
+    other->partitions[0].closed = true;
+    for (int i = 0; i < 5; i++)
+        bench_pass(100); /* of each partition one is on its way */
+    other->partitions[0].closed = false;
+    queue_topic_give_back(other);
+    bench_pass(100);
+    ck_assert_int_eq(newest().state, QUEUE_REDRIVE_RUNNING);
+    for (int i = 0; i < 10; i++)
+        bench_pass(1000);
+    ck_assert_redrive(QUEUE_REDRIVE_COMPLETED, N);
+    ck_assert_counts("other", N, 0, 0);
+}
+END_TEST
+
+static void *keep_house(void *stop)
+{
+    while (!__atomic_load_n((bool *)stop, __ATOMIC_ACQUIRE))
+        queue_housekeep(bench.q);
+    return NULL;
+}
+
+/* The end of one is seen while the housekeeper still writes it to the catalogue. */
+START_TEST(the_next_one_may_be_started_as_soon_as_one_is_seen_to_have_ended)
+{
+    pthread_t housekeeper;
+    bool stop = false;
+    ck_assert_int_eq(pthread_create(&housekeeper, NULL, keep_house, &stop), 0);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq(start("other", 0), ERR_OK);
+        while (newest().state == QUEUE_REDRIVE_RUNNING)
+            continue;
+        ck_assert_int_eq(newest().state, QUEUE_REDRIVE_COMPLETED);
+    }
+    __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+    pthread_join(housekeeper, NULL);
+}
+END_TEST
+
 START_TEST(a_deleted_topic_takes_its_redrive_along)
 {
     bury("q", 5);
@@ -437,6 +485,8 @@ TCase *tcase_redrive(void)
     tcase_add_loop_test(t, each_message_arrives_once_wherever_the_process_dies, 0, 12);
     tcase_add_loop_test(t, a_move_that_was_under_way_at_a_crash_is_finished_once, 0, 3);
     tcase_add_test(t, fifo_keeps_the_order_of_each_group);
+    tcase_add_test(t, one_whose_target_was_away_goes_on_to_its_end);
+    tcase_add_test(t, the_next_one_may_be_started_as_soon_as_one_is_seen_to_have_ended);
     tcase_add_test(t, a_deleted_topic_takes_its_redrive_along);
     tcase_add_test(t, a_redrive_to_the_topic_itself_ends);
     return t;
