@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,17 +28,9 @@ static void descriptors_reserve(void)
             (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* Left to itself the C library takes ever larger blocks from its heaps, where what is freed below
- * anything else stays; the tables of a busy hour would be kept for good. */
-static void large_blocks_return(void)
-{
-    mallopt(M_MMAP_THRESHOLD, 4 << 20);
-}
-
 int main(int argc, char **argv)
 {
     descriptors_reserve();
-    large_blocks_return();
     if (argc >= 2 && strcmp(argv[1], "serve") == 0)
         return serve_main(argc - 1, argv + 1);
     if (argc >= 2 && offline_knows(argv[1])) {
