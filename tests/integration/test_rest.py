@@ -1047,6 +1047,8 @@ def a_compact_topic_refuses_what_a_log_has_not():
             assert "twice" in a.json["errors"][0]["detail"], a
         problem(s.c.post("/v1/topics/q/messages", headers={"Leaselog-Key": "a", "Leaselog-Tombstone": "1"}), 400,
                 "invalid_header", ("header", "Leaselog-Tombstone"))
+        batch = s.c.post("/v1/topics/q/messages:batch", {"messages": [{"body": None, "body_base64": "eA=="}, {"body": None}]}).json
+        assert batch["failed"] == 1 and "at least 1 byte" in batch["results"][1]["problem"]["errors"][0]["detail"], batch
         problem(s.c.patch("/v1/topics/users", {"cleanup": "delete"}), 409, "immutable", ("pointer", "/cleanup"))
         problem(s.c.patch("/v1/topics/q", {"cleanup": "compact"}), 409, "immutable", ("pointer", "/cleanup"))
         for name, settings, place in (("x.fifo", {"cleanup": "compact"}, "cleanup"), ("x", {"cleanup": "x"}, "cleanup"),
