@@ -265,7 +265,7 @@ static int broker_run(struct broker *b, const sigset_t *stops)
 
 /* Batches come and go by the megabyte. With its own bounds of 128 KiB the C library gives that
  * memory back and asks for it again several times a round, two system calls and a page fault a
- * page. And left to itself it takes ever larger blocks from its heaps, where what is freed below
+ * page. Left to itself it also takes ever larger blocks from its heaps, where what is freed below
  * anything else stays: the tables of a busy hour would be kept for good. */
 static void memory_keep(void)
 {

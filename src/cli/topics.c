@@ -93,6 +93,26 @@ static const char *guard(const char *name)
     return name[0] == '-' ? "-- " : "";
 }
 
+/* Of a topic that is there. */
+static enum cli_exit settings_set(const struct cli_args *args, struct cli_client *client)
+{
+    json_t *reply, *attributes = json_object(), *rest = json_object();
+    const char *name = args->words[1];
+    enum cli_exit e = CLI_OK;
+    settings_put(args, attributes, rest);
+    if (json_object_size(attributes) > 0) {
+        json_t *request = json_pack("{s:s, s:O}", "QueueUrl", name, "Attributes", attributes);
+        e = cli_client_call(client, "SetQueueAttributes", request, 0, &reply);
+        if (e == CLI_OK)
+            json_decref(reply);
+    }
+    json_decref(attributes);
+    if (e == CLI_OK)
+        return topic_patch(client, name, rest);
+    json_decref(rest);
+    return e;
+}
+
 /* Only the REST API makes compact topics. A PUT would replace the settings of one that is there. */
 static enum cli_exit compact_create(const struct cli_args *args, struct cli_client *client)
 {
@@ -110,6 +130,11 @@ static enum cli_exit compact_create(const struct cli_args *args, struct cli_clie
         e = CLI_FAILURE;
     } else if (fault.status == 404) {
         e = cli_client_rest(client, "PUT", path.at, settings, NULL, NULL);
+        if (e == CLI_OK) {
+            e = settings_set(args, client);
+            if (e != CLI_OK)
+                cli_say("%s is there, without what was refused", args->words[1]);
+        }
     } else {
         json_decref(settings);
         e = fault.status == 0 ? e : cli_fault_say(&fault);
@@ -118,31 +143,21 @@ static enum cli_exit compact_create(const struct cli_args *args, struct cli_clie
     return e;
 }
 
-static enum cli_exit topics_set(const struct cli_args *args, struct cli_client *client);
-
 static enum cli_exit topics_create(const struct cli_args *args, struct cli_client *client)
 {
     const char *name = args->words[1];
     size_t name_n = strlen(name);
+    if (args->compact) {
+        enum cli_exit made = compact_create(args, client);
+        if (made != CLI_OK)
+            return made;
+    }
     json_t *reply, *attributes = json_object(), *rest = json_object();
     /* A name that ends so is refused without the attribute, so it can only be meant. */
     if (name_n > 5 && strcmp(name + name_n - 5, ".fifo") == 0)
         json_object_set_new(attributes, "FifoQueue", json_string("true"));
-    settings_put(args, attributes, rest);
-    if (args->compact) {
-        json_decref(attributes);
-        json_decref(rest);
-        attributes = json_object(); /* they are set below */
-        rest = json_object();
-        enum cli_exit made = compact_create(args, client);
-        if (made == CLI_OK && args->settings.n > 0)
-            made = topics_set(args, client);
-        if (made != CLI_OK) {
-            json_decref(attributes);
-            json_decref(rest);
-            return made;
-        }
-    }
+    if (!args->compact) /* else they are set already */
+        settings_put(args, attributes, rest);
     json_t *request = json_pack("{s:s, s:o}", "QueueName", name, "Attributes", attributes);
     enum cli_exit e = cli_client_call(client, "CreateQueue", request, 0, &reply);
     if (e != CLI_OK) {
@@ -173,21 +188,8 @@ static enum cli_exit topics_create(const struct cli_args *args, struct cli_clien
 
 static enum cli_exit topics_set(const struct cli_args *args, struct cli_client *client)
 {
-    json_t *reply, *attributes = json_object(), *rest = json_object();
     const char *name = args->words[1];
-    settings_put(args, attributes, rest);
-    if (json_object_size(attributes) > 0) {
-        json_t *request = json_pack("{s:s, s:O}", "QueueUrl", name, "Attributes", attributes);
-        enum cli_exit e = cli_client_call(client, "SetQueueAttributes", request, 0, &reply);
-        if (e != CLI_OK) {
-            json_decref(attributes);
-            json_decref(rest);
-            return e;
-        }
-        json_decref(reply);
-    }
-    json_decref(attributes);
-    enum cli_exit e = topic_patch(client, name, rest);
+    enum cli_exit e = settings_set(args, client);
     if (e == CLI_OK)
         cli_hint(args, "%s is changed; see: leaselog topics show %s%s", name, guard(name), name);
     return e;

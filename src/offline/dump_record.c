@@ -32,9 +32,9 @@ void dump_wall_time(struct buf *out, int64_t wall_ms)
 
 static void put_uuid(struct buf *out, const struct uuid *id)
 {
-    char hex[33];
-    codec_hex_text((struct bytes){id->at, sizeof id->at}, hex);
-    buf_put_format(out, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+    char text[CODEC_UUID_ROOM];
+    codec_uuid_text(id->at, text);
+    buf_put_text(out, text);
 }
 
 static void put_topic_id(struct buf *out, const struct uuid *id)

@@ -103,12 +103,6 @@ static enum err put_segments(struct json_writer *w, struct rest_call *c, uint32_
     return e;
 }
 
-static void put_number(struct json_writer *w, const char *key, uint64_t value)
-{
-    json_put_key(w, key);
-    json_put_uint64(w, value);
-}
-
 static enum err put_partition(struct json_writer *w, struct rest_call *c, uint32_t index,
                               bool segments)
 {
@@ -116,7 +110,7 @@ static enum err put_partition(struct json_writer *w, struct rest_call *c, uint32
     struct queue_oldest oldest;
     queue_partition_look(c->topic, index, &p);
     json_begin_object(w);
-    put_number(w, "partition", index);
+    rest_put_number(w, "partition", index);
     json_put_key(w, "state");
     json_put_text(w, p.closed ? "damaged" : "ok");
     if (p.closed) {
@@ -126,18 +120,18 @@ static enum err put_partition(struct json_writer *w, struct rest_call *c, uint32
         return ERR_OK;
     }
     enum err e = ERR_OK;
-    put_number(w, "start_offset", p.start_offset);
-    put_number(w, "durable_offset", p.durable_offset);
-    put_number(w, "end_offset", p.end_offset);
-    put_number(w, "start_number", p.start_number);
-    put_number(w, "next_number", p.next_number);
-    put_number(w, "floor", p.floor);
+    rest_put_number(w, "start_offset", p.start_offset);
+    rest_put_number(w, "durable_offset", p.durable_offset);
+    rest_put_number(w, "end_offset", p.end_offset);
+    rest_put_number(w, "start_number", p.start_number);
+    rest_put_number(w, "next_number", p.next_number);
+    rest_put_number(w, "floor", p.floor);
     json_put_key(w, "counters");
     json_begin_object(w);
     rest_put_counters(w, &p.counters);
     json_end_object(w);
-    put_number(w, "segments", p.segments);
-    put_number(w, "bytes", p.bytes);
+    rest_put_number(w, "segments", p.segments);
+    rest_put_number(w, "bytes", p.bytes);
     rest_put_usage(w, &p.live, p.bytes);
     queue_partition_oldest(c->topic, index, &oldest);
     rest_put_oldest(w, &oldest);

@@ -18,7 +18,7 @@ void rest_put_counters(struct json_writer *w, const struct queue_counters *c)
     json_put_uint64(w, c->moving);
 }
 
-static void put_number(struct json_writer *w, const char *key, uint64_t value)
+void rest_put_number(struct json_writer *w, const char *key, uint64_t value)
 {
     json_put_key(w, key);
     json_put_uint64(w, value);
@@ -28,11 +28,11 @@ void rest_put_usage(struct json_writer *w, const struct queue_live *live, uint64
 {
     json_put_key(w, "usage");
     json_begin_object(w);
-    put_number(w, "live_messages", live->messages);
-    put_number(w, "live_bytes", live->bytes);
+    rest_put_number(w, "live_messages", live->messages);
+    rest_put_number(w, "live_bytes", live->bytes);
     /* What was just accepted may not have been counted in its file yet. */
-    put_number(w, "dead_bytes", disk_bytes > live->bytes ? disk_bytes - live->bytes : 0);
-    put_number(w, "disk_bytes", disk_bytes);
+    rest_put_number(w, "dead_bytes", disk_bytes > live->bytes ? disk_bytes - live->bytes : 0);
+    rest_put_number(w, "disk_bytes", disk_bytes);
     json_end_object(w);
 }
 
@@ -60,8 +60,8 @@ void rest_put_oldest(struct json_writer *w, const struct queue_oldest *o)
     json_put_key(w, "oldest");
     json_begin_object(w);
     rest_put_uuid(w, "id", o->id);
-    put_number(w, "partition", o->partition);
-    put_number(w, "number", o->number);
+    rest_put_number(w, "partition", o->partition);
+    rest_put_number(w, "number", o->number);
     rest_put_time(w, "sent_at", o->sent_wall_ms);
     rest_put_seconds(w, "age_seconds", o->age_ms);
     json_put_key(w, "reason");

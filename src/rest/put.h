@@ -5,6 +5,7 @@
 
 #include "rest/call.h"
 
+void rest_put_number(struct json_writer *w, const char *key, uint64_t value);
 /* visible, in_flight, delayed, moving: members of the object that is open. */
 void rest_put_counters(struct json_writer *w, const struct queue_counters *c);
 /* usage: {live_messages, live_bytes, dead_bytes, disk_bytes} */

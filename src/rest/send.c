@@ -19,6 +19,7 @@ struct send {
     struct queue_message message;
     struct queue_sent sent;
     enum err err;
+    bool tombstone_given;
 };
 
 static bool is_named(struct bytes name, const char *wanted)
@@ -60,7 +61,12 @@ static struct bytes unquoted(struct bytes value)
     return value;
 }
 
-/* Said twice, with two values: which one is meant nobody knows. */
+/* Which one is meant nobody knows. */
+static void refuse_twice(struct send *s, const char *name)
+{
+    refuse(s, name, "is given twice, with two values");
+}
+
 static bool differs(struct bytes before, struct bytes value)
 {
     return before.at != NULL && !bytes_equal(before, value);
@@ -78,10 +84,14 @@ static void add_dedup_id(struct send *s, const char *header, struct bytes value)
 
 static void add_delay(struct send *s, struct bytes value)
 {
-    s->in.delay_given = true;
-    if (!rest_duration_read(value, &s->in.delay_ms) || s->in.delay_ms > TOPIC_DELAY_MS_MAX)
+    int64_t delay_ms = 0;
+    if (!rest_duration_read(value, &delay_ms) || delay_ms > TOPIC_DELAY_MS_MAX)
         refuse(s, "Leaselog-Delay",
                "must be a duration (30s, 5m, 500ms, or whole seconds) from 0s to 900s");
+    if (s->in.delay_given && delay_ms != s->in.delay_ms)
+        refuse_twice(s, "Leaselog-Delay");
+    s->in.delay_given = true;
+    s->in.delay_ms = delay_ms;
 }
 
 /* Visible ASCII inside of which there may be spaces: what a header can carry. For all other keys
@@ -93,7 +103,7 @@ static void add_key(struct send *s, struct bytes value)
     for (size_t i = 0; fits && i < value.n; i++)
         fits = at[i] >= ' ' && at[i] <= '~';
     if (differs(s->in.key, value))
-        refuse(s, "Leaselog-Key", "is given twice, with two values");
+        refuse_twice(s, "Leaselog-Key");
     s->in.key = value;
     if (!fits)
         refuse(s, "Leaselog-Key",
@@ -104,15 +114,19 @@ static void add_key(struct send *s, struct bytes value)
 static void add_group_id(struct send *s, struct bytes value)
 {
     if (differs(s->in.group_id, value))
-        refuse(s, "Leaselog-Group-Id", "is given twice, with two values");
+        refuse_twice(s, "Leaselog-Group-Id");
     s->in.group_id = value.n == 0 ? BYTES_OF("") : value;
 }
 
 static void add_tombstone(struct send *s, struct bytes value)
 {
-    s->in.tombstone = is_named(value, "1") || is_named(value, "true");
-    if (!s->in.tombstone && !is_named(value, "0") && !is_named(value, "false"))
+    bool tombstone = is_named(value, "1") || is_named(value, "true");
+    if (!tombstone && !is_named(value, "0") && !is_named(value, "false"))
         refuse(s, "Leaselog-Tombstone", "must be 1 or true, 0 or false");
+    if (s->tombstone_given && tombstone != s->in.tombstone)
+        refuse_twice(s, "Leaselog-Tombstone");
+    s->tombstone_given = true;
+    s->in.tombstone = tombstone;
 }
 
 static void on_header(void *arg, struct bytes name, struct bytes value)

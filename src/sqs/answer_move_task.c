@@ -40,23 +40,12 @@ static bool find(struct sqs_call *c, const struct sqs_arn *arn, const char *para
                          parameter);
 }
 
-static void put_uuid(struct buf *out, const uint8_t id[16])
-{
-    static const uint8_t bytes_of_part[] = {4, 2, 2, 2, 6};
-    for (size_t i = 0; i < sizeof bytes_of_part; i++) {
-        if (i > 0)
-            buf_put_text(out, "-");
-        codec_hex_put(out, (struct bytes){id, bytes_of_part[i]});
-        id += bytes_of_part[i];
-    }
-}
-
 static void put_handle(struct sqs_call *c, struct sqs_out *out, const uint8_t id[16])
 {
     struct buf handle = BUF_EMPTY;
-    buf_put_text(&handle, "{\"taskId\":\"");
-    put_uuid(&handle, id);
-    buf_put_text(&handle, "\",\"sourceArn\":\"");
+    char uuid[CODEC_UUID_ROOM];
+    codec_uuid_text(id, uuid);
+    buf_put_format(&handle, "{\"taskId\":\"%s\",\"sourceArn\":\"", uuid);
     sqs_arn_put(&handle, &c->place, bytes_of_text(queue_topic_config(c->topic)->name));
     buf_put_text(&handle, "\"}");
     sqs_out_blob(out, "TaskHandle", buf_bytes(&handle));

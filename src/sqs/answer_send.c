@@ -65,13 +65,9 @@ static void set_fault(struct sqs_call *c, struct sqs_fault *f, const struct send
 static void reply_one(struct sqs_call *c)
 {
     struct send *send = c->state;
-    if (send->errs[0] == ERR_TOPIC_FULL) {
+    if (send->errs[0] != ERR_OK) {
         set_fault(c, &c->fault, send, 0);
         sqs_reply_fault(c);
-        return;
-    }
-    if (send->errs[0] != ERR_OK) {
-        sqs_reply_err(c, send->errs[0]);
         return;
     }
     struct buf body = BUF_EMPTY;

@@ -103,7 +103,9 @@ struct signature {
 /* What stands before `mark`, which is passed by; all of it when there is none. */
 static struct bytes part_next(struct bytes *rest, char mark)
 {
-    const char *at = rest->at, *end = rest->n == 0 ? NULL : memchr(at, mark, rest->n);
+    if (rest->n == 0)
+        return BYTES_NONE;
+    const char *at = rest->at, *end = memchr(at, mark, rest->n);
     size_t n = end == NULL ? rest->n : (size_t)(end - at);
     *rest = (struct bytes){at + n + (end != NULL), rest->n - n - (end != NULL)};
     return (struct bytes){at, n};

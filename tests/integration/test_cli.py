@@ -42,6 +42,8 @@ def a_compact_topic_is_made_and_none_that_is_there_is_changed():
         code, _, err = cli(s, "topics", "create", "users", "--compact")
         assert code == 1 and "already" in err, (code, err)
         assert s.client().get("/v1/topics/users") == t
+        code, _, err = cli(s, "topics", "create", "more", "--compact", "-o", "max_messages=5")
+        assert code == 1 and "more is there, without what was refused" in err, (code, err)
         code, _, err = cli(s, "receive", "users")
         assert code == 1 and "compact" in err, (code, err)
         for words in (("set", "users", "--compact"), ("create", "x", "--delete-retention", "1h")):

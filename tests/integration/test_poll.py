@@ -96,4 +96,18 @@ def the_wait_of_a_receive_beats_that_of_the_queue():
         assert 0.9 < took(QueueUrl="q") < 10
 
 
+@test
+def what_the_attributes_have_counted_a_receive_is_given():
+    with Server() as s:
+        c, sender = s.client(), s.client()
+        c.call("CreateQueue", QueueName="q", Attributes={"VisibilityTimeout": "3600"})
+        for _ in range(100):
+            sent = in_thread(lambda: sender.call("SendMessage", QueueUrl="q", MessageBody="m"))
+            end = time.monotonic() + 30
+            while c.counts("q")[0] == 0:  # without a pause, to see it before it is durable
+                assert time.monotonic() < end
+            assert "Messages" in c.call("ReceiveMessage", QueueUrl="q"), "counted, and not there"
+            sent.result()
+
+
 run_tests(globals(), lanes=4)

@@ -1036,11 +1036,17 @@ def a_compact_topic_refuses_what_a_log_has_not():
         problem(s.c.post("/v1/topics/users/messages", "x"), 400, "invalid_header", ("header", "Leaselog-Key"))
         problem(s.c.post("/v1/topics/users/messages", "x", headers={"Leaselog-Key": "a", "Leaselog-Tombstone": "1"}), 400,
                 "invalid_header", ("header", "Leaselog-Tombstone"))
-        for topic, name in (("users", "Leaselog-Key"), ("q", "Leaselog-Group-Id")):
-            twice = {name: "a", name.lower(): "b"}
-            problem(s.c.post(f"/v1/topics/{topic}/messages", "x", headers=twice), 400, "invalid_header", ("header", name))
+        for topic, name, one, other in (("users", "Leaselog-Key", "a", "b"), ("q", "Leaselog-Group-Id", "a", "b"), ("q", "Leaselog-Delay", "9", "5"),
+                                        ("users", "Leaselog-Tombstone", "0", "1")):
+            twice = dict({name: one, name.lower(): other}, **({"Leaselog-Key": "a"} if name == "Leaselog-Tombstone" else {}))
+            body = "" if name == "Leaselog-Tombstone" else "x"
+            a = s.c.post(f"/v1/topics/{topic}/messages", body, headers=twice)
+            problem(a, 400, "invalid_header", ("header", name))
+            assert "twice" in a.json["errors"][0]["detail"], a
         problem(s.c.post("/v1/topics/q/messages", headers={"Leaselog-Key": "a", "Leaselog-Tombstone": "1"}), 400,
                 "invalid_header", ("header", "Leaselog-Tombstone"))
+        batch = s.c.post("/v1/topics/q/messages:batch", {"messages": [{"body": None, "body_base64": "eA=="}, {"body": None}]}).json
+        assert batch["failed"] == 1 and "at least 1 byte" in batch["results"][1]["problem"]["errors"][0]["detail"], batch
         problem(s.c.patch("/v1/topics/users", {"cleanup": "delete"}), 409, "immutable", ("pointer", "/cleanup"))
         problem(s.c.patch("/v1/topics/q", {"cleanup": "compact"}), 409, "immutable", ("pointer", "/cleanup"))
         for name, settings, place in (("x.fifo", {"cleanup": "compact"}, "cleanup"), ("x", {"cleanup": "x"}, "cleanup"),
