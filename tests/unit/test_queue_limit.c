@@ -346,6 +346,48 @@ START_TEST(the_oldest_of_all_partitions_goes_first)
 }
 END_TEST
 
+static void put(struct queue_partition *p, const struct record *r)
+{
+    struct appending a;
+    lock_take(&p->lk);
+    append_begin_locked(&a, p, queue_now_ms(bench.q));
+    if (r->type == RECORD_MOVE)
+        account_size_locked(&a, r->move.number, 1);
+    append_put_locked(&a, r);
+    append_end_locked(&a, true);
+    lock_give(&p->lk);
+    queue_commit_all(bench.q);
+}
+
+static void put_aged(struct queue_partition *p, int64_t age_ms)
+{
+    struct record r = {.type = RECORD_MESSAGE};
+    r.message = (struct record_message){.body = BYTES_OF("x"),
+                                        .accepted_ms = queue_now_ms(bench.q) - age_ms,
+                                        .due_ms = queue_now_ms(bench.q)};
+    put(p, &r);
+}
+
+/* As in a dead-letter topic, where ages are not in order. */
+START_TEST(the_oldest_goes_though_a_younger_one_before_it_is_on_its_way_elsewhere)
+{
+    struct queue_sent sent;
+    struct queue_topic *t = topic_with("q", set_drop_two);
+    fake_clock_pass(&bench.clock, 1000);
+    put_aged(&t->partitions[0], 0);
+    put_aged(&t->partitions[0], 100);
+    put_aged(&t->partitions[1], 50);
+    put_aged(&t->partitions[1], 0);
+    put(&t->partitions[0],
+        &(struct record){.type = RECORD_MOVE, .move = {GID_DEFAULT, 0, 0, {{1}}, 1}});
+    assert_live("q", 3, 3);
+    ck_assert_int_eq(try_send("q", "y", &sent), ERR_OK);
+    assert_live("q", 3, 3);
+    ck_assert(!partition_is_live(t->partitions[0].state, GID_DEFAULT, 1));
+    queue_topic_give_back(t);
+}
+END_TEST
+
 START_TEST(a_dropped_message_can_no_longer_be_deleted)
 {
     queue_topic_give_back(topic_with("q", set_drop));
@@ -616,6 +658,7 @@ TCase *tcase_limit(void)
     tcase_add_test(t, what_is_not_committed_yet_can_be_dropped);
     tcase_add_test(t, as_many_are_dropped_as_the_bytes_ask_for);
     tcase_add_test(t, the_oldest_of_all_partitions_goes_first);
+    tcase_add_test(t, the_oldest_goes_though_a_younger_one_before_it_is_on_its_way_elsewhere);
     tcase_add_test(t, a_dropped_message_can_no_longer_be_deleted);
     tcase_add_test(t, a_fifo_topic_drops_from_its_head_and_keeps_its_order);
     tcase_add_test(t, the_oldest_go_to_the_dead_letter_topic);
