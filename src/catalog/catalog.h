@@ -103,6 +103,57 @@ enum err catalog_txn(struct catalog *c, const struct catalog_cmp *cmps, size_t c
 /* A write failed: nothing changes any more. Takes no lock and never waits. */
 bool catalog_failed(const struct catalog *c);
 
+/* ---- sessions ---- */
+
+/* A session is a lease that this process keeps alive from a thread of its own. Keys that were put
+ * with it (catalog_txn_leased) vanish when it ends: on catalog_session_end, or about ttl_s after the
+ * process or its connection died. On SQLite there is one process only: such keys vanish when the
+ * catalogue is next opened, and the session is never lost. */
+struct catalog_session;
+enum { CATALOG_SESSION_TTL_S = 6 };
+/* `lost` is called once, from the session's thread, when it is known or must be feared that the
+ * session is over: the lease is gone, or nothing was heard of it for ttl_s by our own clock. ERR_BUSY. */
+enum err catalog_session_begin(struct catalog *c, int ttl_s, void (*lost)(void *self), void *self,
+                               struct catalog_session **out) MUST_USE;
+/* The lease's number, never 0; stored by who wants to revoke it in a next life. */
+int64_t catalog_session_id(const struct catalog_session *s);
+/* Ends the thread, revokes the lease as well as that works now, and frees s. */
+void catalog_session_end(struct catalog_session *s);
+/* Revokes a lease of an earlier life; one that is gone is no error. */
+enum err catalog_lease_revoke(struct catalog *c, int64_t id) MUST_USE;
+/* As catalog_txn; the ops that put attach their keys to the session. */
+enum err catalog_txn_leased(struct catalog *c, const struct catalog_session *s,
+                            const struct catalog_cmp *cmps, size_t cmps_n,
+                            const struct catalog_op *ops, size_t ops_n, int64_t *rev) MUST_USE;
+
+/* ---- watching ---- */
+
+struct catalog_event {
+    const char *key;     /* lent for the call, as the value */
+    struct bytes value;  /* BYTES_NONE: dropped */
+    bool dropped;
+    int64_t create_rev;
+    int64_t mod_rev;
+};
+struct catalog_watch;
+/* Tells the changes below `prefix` with a revision above `after`, in order, those of one revision
+ * together, from a thread of its own. A hint: it may end, be late or miss something, so whoever relies on it also lists
+ * now and then. `again` is called (also from that thread) when changes may have been missed, and before the
+ * first event: list the prefix, then call catalog_watch_go with the list's revision, from which it goes on. */
+struct catalog_watching {
+    void (*events)(void *self, const struct catalog_event *events, size_t n);
+    void (*again)(void *self);
+    void *self;
+};
+enum err catalog_watch_begin(struct catalog *c, const char *prefix, struct catalog_watching w,
+                             struct catalog_watch **out) MUST_USE;
+void catalog_watch_go(struct catalog_watch *w, int64_t after);
+/* No callback is running or comes after it returns. */
+void catalog_watch_end(struct catalog_watch *w);
+/* As catalog_list, and the revision at which it was so. */
+enum err catalog_list_at(struct catalog *c, const char *prefix, struct catalog_kvs *out,
+                         int64_t *rev) MUST_USE;
+
 void catalog_kv_fini(struct catalog_kv *kv);
 void catalog_kvs_fini(struct catalog_kvs *kvs);
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A broker among others: it registers in the catalogue, keeps a session, watches what exists and
+ * tells the queue; one of the brokers is the controller and elects leaders.
+ *
+ * Keys, besides those of catalog.h; values are JSON (keys.h):
+ *   ctl          {broker, session, url}, leased       the controller; made if absent
+ *   b/<id>       {url, store, session, state, version} the broker; id in decimal
+ *   s/<id>       {session, store}, leased              it lives
+ *   p/<tid>/<n>  the partition: members, leader, epoch, isr, incarnations, op  (replica/key.h)
+ *   meta         {format, cluster_id, created}
+ *
+ * Threads: one for the catalogue's work and the controller, one of the catalogue's watch, and
+ * whoever brings events. */
+#ifndef CLUSTER_CLUSTER_H
+#define CLUSTER_CLUSTER_H
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "catalog/catalog.h"
+#include "peer/peer.h"
+#include "queue/copies.h"
+
+struct cluster;
+
+struct cluster_options {
+    struct catalog *catalog; /* etcd's; borrowed */
+    const struct clock *clock;
+    struct rng rng;
+    uint32_t broker;         /* 1 to 65535 */
+    const char *store_uuid;  /* of the data directory */
+    bool replace;            /* --replace: the disk of this broker was replaced */
+    int session_ttl_s;       /* 6 */
+    const char *peer_address; /* to listen on, and what others are told: http://address:port */
+    uint16_t peer_port;
+    const char *peer_url; /* NULL: made of the two above */
+    const char *client_url; /* of the front, told to others and to clients that ask */
+    struct bytes key;       /* shared by the cluster's brokers */
+};
+
+/* Registers and starts everything but the queue's part. ERR_IN_USE: the broker id runs elsewhere;
+ * ERR_CONFLICT: another store is registered under it (--replace); ERR_CORRUPT; ERR_BUSY. One line in
+ * the log says what and what to do. */
+enum err cluster_start(const struct cluster_options *o, struct cluster **out) MUST_USE;
+/* For queue_options.links: valid from cluster_start on. */
+const struct queue_links *cluster_links(struct cluster *c);
+/* The queue is open: lists the catalogue, tells the queue of all topics and keys, then watches. */
+enum err cluster_join(struct cluster *c, struct queue *q) MUST_USE;
+/* Resigns, revokes the session, stops. The queue is still open. */
+void cluster_leave(struct cluster *c);
+
+struct cluster_broker {
+    uint32_t id;
+    bool is_live, is_controller, is_draining;
+    char peer_url[PEER_URL_BYTES_MAX + 1];
+    char client_url[PEER_URL_BYTES_MAX + 1];
+};
+/* All registered ones by id; at most room. */
+size_t cluster_brokers(struct cluster *c, struct cluster_broker *out, size_t room);
+
+#endif
