@@ -32,7 +32,8 @@ struct cluster_options {
     int session_ttl_s;       /* 6 */
     const char *peer_address; /* to listen on, and what others are told: http://address:port */
     uint16_t peer_port;
-    const char *peer_url; /* NULL: made of the two above */
+    const char *peer_url;  /* NULL: made of the two above */
+    const char *peer_from; /* where connections to peers come from; NULL: anywhere */
     const char *client_url; /* of the front, told to others and to clients that ask */
     struct bytes key;       /* shared by the cluster's brokers */
 };
@@ -46,8 +47,10 @@ const struct queue_links *cluster_links(struct cluster *c);
  * ERR_CONFLICT: another store is registered under it (--replace); ERR_CORRUPT; ERR_BUSY. One line in
  * the log says what and what to do. */
 enum err cluster_join(struct cluster *c, struct queue *q) MUST_USE;
-/* Resigns, revokes the session, stops. The queue is still open. */
+/* Resigns, revokes the session, stops asking and answering. The queue is still open. */
 void cluster_leave(struct cluster *c);
+/* Once the queue is closed. Also without join and leave. */
+void cluster_free(struct cluster *c);
 
 struct cluster_broker {
     uint32_t id;
