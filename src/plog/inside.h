@@ -17,6 +17,7 @@
 #include "base/lock.h"
 #include "plog/batch.h"
 #include "plog/cache.h"
+#include "plog/copy.h"
 #include "plog/journal.h"
 #include "plog/plog.h"
 #include "plog/segment.h"
@@ -40,10 +41,24 @@ struct plog_log {
     /* Guarded by the owner's lock. */
     uint64_t end;
     uint64_t end_number;
+    struct plog_epoch *epochs; /* owned (epochs.h) */
+    size_t epochs_n;
+    size_t epochs_room;
+    bool epochs_known;
 
     /* Stored by the runner, number first (release); loaded by all, offset first (acquire). */
     _Atomic uint64_t durable;
     _Atomic uint64_t durable_number;
+
+    /* Where the owner says what is committed (plog_commit_by_owner); stored under its lock, number
+     * first, as above. */
+    atomic_bool commit_owned;
+    _Atomic uint64_t committed;
+    _Atomic uint64_t committed_number;
+    /* How often the log was cut or begun anew, and how often begun anew: what a cursor read before
+     * may not be what is there. */
+    _Atomic uint64_t cuts;
+    _Atomic uint64_t beginnings;
 
     /* Guarded by plog's commit lock. */
     unsigned refs;
@@ -70,8 +85,9 @@ struct plog_log {
     struct segment_list segments;
     uint64_t start_offset;
     uint64_t start_number;
-    bool dir_dirty;        /* names in the log's folder are not synced */
-    uint64_t snapshots[2]; /* newest first */
+    uint64_t start_last_epoch; /* of the record before the start; 0: not known */
+    bool dir_dirty;            /* names in the log's folder are not synced */
+    uint64_t snapshots[2];     /* newest first */
     unsigned snapshots_n;
     bool corrupt_noted;
     bool index_rebuilding; /* or a segment is being swapped; one at a time */
@@ -181,6 +197,10 @@ enum err write_late(struct plog *p) MUST_USE;
 /* [runner] Keeps the cache within its bounds after a round. */
 void write_if_full(struct plog *p);
 
+/* ---- round.c ---- */
+
+/* [owner] Takes a batch whose header and bytes are final and follow the log's end. */
+void append_sealed(struct plog_log *l, struct plog_batch *b, bool waited);
 /* Queues the work, has it done by a round, waits for that. ERR_FAILED. */
 enum err round_do(struct plog *p, struct dir_work *w) MUST_USE;
 

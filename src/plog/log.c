@@ -33,6 +33,7 @@ static void log_free(struct plog_log *l)
     CHECK(l->write_file < 0 && l->ring.n == 0);
     segment_list_fini(&l->segments);
     lock_fini(&l->lk);
+    mem_free(l->epochs);
     mem_free(l->damage);
     mem_free(l->dir);
     mem_free(l);

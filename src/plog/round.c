@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/note.h"
+#include "plog/epochs.h"
 #include "plog/format.h"
 #include "plog/inside.h"
 
@@ -58,10 +59,29 @@ static void queue_work_locked(struct plog *p, struct plog_log *l, struct plog_ba
     p->waited += waited;
 }
 
+void append_sealed(struct plog_log *l, struct plog_batch *b, bool waited)
+{
+    struct plog *p = l->plog;
+    b->log = l;
+    b->waited = waited;
+    epochs_note(l, b->h.epoch, b->h.base_offset);
+    l->end = batch_end(&b->h);
+    l->end_number = batch_end_number(&b->h);
+    if (atomic_load(&p->failed)) {
+        plog_batch_free(b);
+        b = NULL;
+    } else {
+        atomic_fetch_add_explicit(&p->unwritten_bytes, b->bytes.n, memory_order_relaxed);
+        cache_put(&p->cache, &l->ring, b);
+    }
+    lock_take(&p->commit_lk);
+    queue_work_locked(p, l, b, waited);
+    lock_give(&p->commit_lk);
+}
+
 struct plog_place plog_append(struct plog_log *l, struct plog_batch *b, uint64_t epoch,
                               int64_t now_ms, bool waited)
 {
-    struct plog *p = l->plog;
     CHECK(b->h.records > 0 && l->damage == NULL);
     struct plog_place place = {l->end, l->end_number};
     b->h.base_offset = l->end;
@@ -69,21 +89,9 @@ struct plog_place plog_append(struct plog_log *l, struct plog_batch *b, uint64_t
     b->h.epoch = epoch;
     b->h.leader_ms = now_ms;
     b->h.hw_hint = plog_durable(l);
-    b->log = l;
-    b->waited = waited;
-    l->end = batch_end(&b->h);
-    l->end_number = batch_end_number(&b->h);
-    if (atomic_load(&p->failed)) {
-        plog_batch_free(b);
-        b = NULL;
-    } else {
+    if (!atomic_load(&l->plog->failed)) /* else it is dropped */
         batch_seal(b);
-        atomic_fetch_add_explicit(&p->unwritten_bytes, b->bytes.n, memory_order_relaxed);
-        cache_put(&p->cache, &l->ring, b);
-    }
-    lock_take(&p->commit_lk);
-    queue_work_locked(p, l, b, waited);
-    lock_give(&p->commit_lk);
+    append_sealed(l, b, waited);
     return place;
 }
 
