@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the room queue.
-QUEUE_TEST_LIBS = libtestlib.a libqueue.a libcatalog.a libpartition.a libplog.a libdisk.a libbase.a \
+QUEUE_TEST_LIBS = libtestlib.a libqueue.a libcatalog.a libreplica.a libpartition.a libplog.a libdisk.a libbase.a \
 	$(CHECK_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS)
 
 TEST_RUNNERS += tests/unit/test_queue
