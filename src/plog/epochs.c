@@ -152,9 +152,36 @@ const struct plog_epoch *plog_epochs(const struct plog_log *l, size_t *n)
 
 uint64_t plog_start_last_epoch(const struct plog_log *l)
 {
-    struct lock *lk = (struct lock *)(uintptr_t)&l->lk;
-    lock_take(lk);
-    uint64_t epoch = l->start_last_epoch;
-    lock_give(lk);
-    return epoch;
+    struct plog_log *mine = (struct plog_log *)(uintptr_t)l;
+    struct look first;
+    lock_take(&mine->lk);
+    uint64_t start = l->start_offset;
+    const struct beginning *b = copy_beginning(&l->copy, l->incarnation, start);
+    bool known = b != NULL || start == 0;
+    uint64_t epoch = b != NULL ? b->last_epoch : 0;
+    lock_give(&mine->lk);
+    if (known || l->damage != NULL || start >= plog_durable(l))
+        return epoch;
+    return look_at(mine, start, &first) == ERR_OK ? first.epoch : 0;
+}
+
+enum err epochs_save_before(struct plog_log *l, uint64_t start, uint64_t epoch)
+{
+    struct copy c = l->copy;
+    struct beginning b = {l->incarnation, start, epoch, copy_snapshot(&c, l->incarnation)};
+    copy_put(&c, l, &b);
+    return copy_write(l, &c);
+}
+
+enum err epochs_note_release(struct plog_log *l, uint64_t start)
+{
+    struct look last, first;
+    enum err e = look_at(l, start - 1, &last);
+    if (e == ERR_OK)
+        e = look_at(l, start, &first);
+    if (e == ERR_OK && last.epoch == first.epoch)
+        return ERR_OK;
+    e = epochs_save_before(l, start, e == ERR_OK ? last.epoch : 0);
+    /* A release makes room; then the epoch is taken for that of the first batch. */
+    return e == ERR_NO_SPACE ? ERR_OK : e;
 }

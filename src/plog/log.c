@@ -2,6 +2,7 @@
 /* One log as an object: its life, its folder, its place in the table. */
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/rng.h"
 #include "plog/files.h"
 #include "plog/inside.h"
 
@@ -26,6 +27,16 @@ struct plog_log *log_new(struct plog *p, struct plog_id id, uint64_t incarnation
     STAILQ_INIT(&l->pending);
     lock_init(&l->lk, LOCK_RANK_SEGMENTS);
     return l;
+}
+
+uint64_t log_draw_incarnation(void)
+{
+    uint64_t drawn = 0;
+    while (drawn == 0) {
+        rng_secret(&drawn, sizeof drawn);
+        drawn >>= 1; /* also as a signed number, as JSON has them */
+    }
+    return drawn;
 }
 
 static void log_free(struct plog_log *l)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libplog.a
 libplog_a_CFLAGS = $(AM_CFLAGS)
-libplog_a_SOURCES = %D%/batch.c %D%/batch.h %D%/cache.c %D%/cache.h %D%/checkpoint.c \
+libplog_a_SOURCES = %D%/anew.c %D%/copy_file.c %D%/copy_file.h %D%/cut.c %D%/cut.h \
+	%D%/snapshot.h %D%/batch.c %D%/batch.h %D%/cache.c %D%/cache.h %D%/checkpoint.c \
 	%D%/clean.c %D%/clean.h %D%/clean_out.c %D%/commit.c %D%/copy.h %D%/cursor.c %D%/epochs.c \
 	%D%/epochs.h %D%/files.c %D%/files.h \
 	%D%/format.c %D%/format.h %D%/index.c %D%/index.h %D%/inside.h %D%/journal.c \

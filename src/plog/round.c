@@ -187,7 +187,7 @@ static uint32_t encode_entries(const struct round *r, struct buf *b)
     buf_put(b, header, sizeof header);
     STAILQ_FOREACH(w, &r->dir_work, link)
     {
-        put_entry(b, w->create ? ENTRY_CREATE : ENTRY_REMOVE, w->log, BYTES_NONE);
+        put_entry(b, w->kind, w->log, w->payload);
         n++;
     }
     for (size_t i = 0; i < r->batches_n; i++, n++)
@@ -243,9 +243,9 @@ static void finish(struct plog *p, struct round *r, const struct plog_stamp *sta
     }
     STAILQ_FOREACH(w, &r->dir_work, link)
     {
-        if (w->create)
+        if (w->kind == ENTRY_CREATE)
             log_add_locked(p, w->log);
-        else
+        else if (w->kind == ENTRY_REMOVE)
             log_take_out_locked(p, w->log);
         w->durable = true;
     }
@@ -280,7 +280,7 @@ static void round_run(struct plog *p, struct round *r)
         struct dir_work *w;
         STAILQ_FOREACH(w, &r->dir_work, link)
         {
-            if (!w->create)
+            if (w->kind == ENTRY_REMOVE)
                 segment_close_file(w->log);
         }
         enum err e = write_journal(p, r, &stamp);
@@ -326,7 +326,7 @@ enum err round_do(struct plog *p, struct dir_work *w)
     lock_take(&p->commit_lk);
     w->done = w->durable = false;
     STAILQ_INSERT_TAIL(&p->dir_work, w, link);
-    if (!w->create) {
+    if (w->kind == ENTRY_REMOVE) {
         /* What nobody has committed of a log that goes away needs no round. */
         for (struct plog_batch *b; (b = STAILQ_FIRST(&w->log->pending)) != NULL;) {
             STAILQ_REMOVE_HEAD(&w->log->pending, pending_link);
