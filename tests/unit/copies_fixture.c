@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "copies_fixture.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,51 +27,68 @@ struct letter {
     bool parked;
 };
 static struct letter *letters, **letters_end = &letters;
+static pthread_mutex_t letters_mutex = PTHREAD_MUTEX_INITIALIZER; /* queues may have threads */
 
-static struct letter *post(struct broker *b, enum kind kind, const struct queue_copy_id *of)
+static void append(struct letter *l)
+{
+    pthread_mutex_lock(&letters_mutex);
+    l->next = NULL;
+    *letters_end = l;
+    letters_end = &l->next;
+    pthread_mutex_unlock(&letters_mutex);
+}
+
+static struct letter *letter_new(struct broker *b, enum kind kind, const struct queue_copy_id *of)
 {
     struct letter *l = mem_new(sizeof *l);
     l->kind = kind;
     l->from = b->id;
     l->of = *of;
-    *letters_end = l;
-    letters_end = &l->next;
     return l;
 }
 
 static void link_fetch(void *self, const struct queue_copy_id *of, uint32_t leader,
                        const struct replica_fetch *request)
 {
-    struct letter *l = post(self, FETCH, of);
+    struct letter *l = letter_new(self, FETCH, of);
     l->to = leader;
     l->fetch = *request;
+    append(l);
 }
 
 static void link_swap(void *self, const struct queue_copy_id *of, const struct replica_key *value)
 {
-    post(self, SWAP, of)->key = *value;
+    struct letter *l = letter_new(self, SWAP, of);
+    l->key = *value;
+    append(l);
 }
 
 static void link_read_key(void *self, const struct queue_copy_id *of, uint64_t serial)
 {
-    post(self, READ_KEY, of)->number = serial;
+    struct letter *l = letter_new(self, READ_KEY, of);
+    l->number = serial;
+    append(l);
 }
 
 static void link_snapshot(void *self, const struct queue_copy_id *of, uint32_t leader,
                           uint64_t epoch)
 {
-    struct letter *l = post(self, SNAPSHOT, of);
+    struct letter *l = letter_new(self, SNAPSHOT, of);
     l->to = leader;
     l->number = epoch;
+    append(l);
 }
 
 static void link_moved(void *self, const struct queue_copy_id *of)
 {
     struct broker *b = self;
+    pthread_mutex_lock(&letters_mutex);
+    b->moved++;
     for (struct letter *l = letters; l != NULL; l = l->next)
         if (l->to == b->id && memcmp(l->of.topic, of->topic, sizeof of->topic) == 0 &&
             l->of.partition == of->partition)
             l->parked = false;
+    pthread_mutex_unlock(&letters_mutex);
 }
 
 static void link_alarm(void *self, const struct queue_copy_id *of, enum replica_quarantine reason,
@@ -214,6 +232,8 @@ static bool deliver(struct letter *l)
 
 static struct letter *next_letter(void)
 {
+    struct letter *found = NULL;
+    pthread_mutex_lock(&letters_mutex);
     for (struct letter **at = &letters; *at != NULL; at = &(*at)->next) {
         struct letter *l = *at;
         if (l->parked)
@@ -221,9 +241,35 @@ static struct letter *next_letter(void)
         *at = l->next;
         if (letters_end == &l->next)
             letters_end = at;
-        return l;
+        found = l;
+        break;
     }
-    return NULL;
+    pthread_mutex_unlock(&letters_mutex);
+    return found;
+}
+
+static unsigned moved_at(uint32_t broker)
+{
+    pthread_mutex_lock(&letters_mutex);
+    unsigned moved = world.brokers[broker].moved;
+    pthread_mutex_unlock(&letters_mutex);
+    return moved;
+}
+
+bool world_deliver(void)
+{
+    struct letter *l = next_letter();
+    if (l == NULL)
+        return false;
+    /* What moves while it is looked at has moved for it too. */
+    unsigned moved = moved_at(l->to);
+    if (deliver(l)) {
+        mem_free(l);
+    } else {
+        l->parked = moved_at(l->to) == moved;
+        append(l);
+    }
+    return true;
 }
 
 static void drop_letters(uint32_t broker)
@@ -256,18 +302,7 @@ void world_settle(void)
             while (queue_copy_work(q))
                 moves = true;
         }
-        struct letter *l = next_letter();
-        if (l == NULL)
-            continue;
-        moves = true;
-        if (deliver(l)) {
-            mem_free(l);
-        } else {
-            l->parked = true;
-            l->next = NULL;
-            *letters_end = l;
-            letters_end = &l->next;
-        }
+        moves = world_deliver() || moves;
     }
 }
 
@@ -538,9 +573,9 @@ static void told(struct queue_wait *w)
 {
     struct request *r = CONTAINER_OF(w, struct request, w);
     ck_assert(!r->told);
-    r->told = true;
     if (r->err == ERR_OK)
         r->err = w->err;
+    __atomic_store_n(&r->told, true, __ATOMIC_RELEASE);
 }
 
 static void request_begin(struct request *r)

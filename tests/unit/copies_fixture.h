@@ -20,7 +20,7 @@ struct broker {
     struct queue_links links;
     struct queue *q; /* NULL: it is down */
     bool cut_off;    /* from the other brokers, and from the catalogue */
-    unsigned alarms;
+    unsigned alarms, moved;
 };
 
 struct world {
@@ -35,6 +35,8 @@ extern struct world world;
 
 void world_setup(void);
 void world_teardown(void);
+/* One letter arrives; false: there is none. */
+bool world_deliver(void);
 /* Everything that was sent arrives, all work is done, until nothing moves any more. */
 void world_settle(void);
 /* Time passes in steps of 100 ms, and all of that. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A topic on three brokers: what is answered survives the loss of its leader, and the copies become
  * one again afterwards. */
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -404,6 +405,49 @@ START_TEST(a_deleted_topic_goes_everywhere)
 }
 END_TEST
 
+/* ---- with threads ---- */
+
+enum { THREADED_N = 300 };
+static struct request threaded[THREADED_N];
+
+static size_t told_n(void)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < THREADED_N; i++)
+        n += __atomic_load_n(&threaded[i].told, __ATOMIC_ACQUIRE);
+    return n;
+}
+
+START_TEST(brokers_with_their_own_threads_answer_whoever_asked)
+{
+    size_t unknown_n = 0;
+    make_topic(1, "q", 1, 3, 1, NULL);
+    for (uint32_t i = 1; i <= BROKERS; i++)
+        queue_threads_start(world.brokers[i].q);
+    for (size_t i = 0; i < THREADED_N; i++) {
+        request_send(&threaded[i], i < 2 * THREADED_N / 3 ? 1 : 2, "q", "x");
+        queue_pass_end(world.brokers[i < 2 * THREADED_N / 3 ? 1 : 2].q);
+        world_deliver();
+        if (i == 2 * THREADED_N / 3)
+            elect("q", 2); /* some wait at the first, and are told all the same */
+    }
+    while (told_n() < THREADED_N)
+        if (!world_deliver())
+            sched_yield();
+    for (uint32_t i = 1; i <= BROKERS; i++)
+        queue_threads_stop(world.brokers[i].q);
+    world_settle();
+    for (size_t i = 0; i < THREADED_N; i++) {
+        ck_assert(threaded[i].err == ERR_OK || threaded[i].err == ERR_UNKNOWN ||
+                  threaded[i].err == ERR_NOT_LEADER || threaded[i].err == ERR_NOT_READY);
+        unknown_n += threaded[i].err != ERR_OK;
+    }
+    ck_assert_uint_lt(unknown_n, THREADED_N);
+    for (uint32_t i = 1; i <= BROKERS; i++)
+        ck_assert_uint_eq(status_of(i, "q", 0).durable_end, status_of(2, "q", 0).durable_end);
+}
+END_TEST
+
 Suite *suite_new(void)
 {
     Suite *s = suite_create("copies");
@@ -427,6 +471,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_copy_whose_bytes_have_rotted_is_made_anew);
     tcase_add_test(t, all_may_stop_and_start_again);
     tcase_add_test(t, a_deleted_topic_goes_everywhere);
+    tcase_add_test(t, brokers_with_their_own_threads_answer_whoever_asked);
     suite_add_tcase(s, t);
     return s;
 }
