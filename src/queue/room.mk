@@ -7,3 +7,4 @@ libqueue_a_SOURCES = %D%/account.c %D%/advice.c %D%/attempt.c %D%/clean.c %D%/co
 	%D%/open.c %D%/partition.c %D%/peek.c %D%/poll.c %D%/queue.h %D%/read.c %D%/records.c %D%/receipt.c \
 	%D%/receive.c %D%/redrive.c %D%/retention.c %D%/secret.c %D%/send.c %D%/snapshot.c %D%/space.c %D%/state.h \
 	%D%/time.c %D%/topic.c %D%/topic_change.c %D%/wait.c %D%/window.c
+EXTRA_DIST += %D%/COPIES.md
