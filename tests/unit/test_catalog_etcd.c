@@ -304,6 +304,33 @@ START_TEST(bad_options_are_refused)
 }
 END_TEST
 
+START_TEST(the_catalogue_of_a_node_is_taken_over_once)
+{
+    struct catalog *node, *cluster_c = c;
+    char path[FOLDER_PATH_ROOM + 16];
+    snprintf(path, sizeof path, "%s/node-%d", etcd.folder, (int)getpid());
+    ck_assert_int_eq(catalog_open(path, &node), ERR_OK);
+    c = node;
+    put_free("k/ids", "ids");
+    put_free("k/epoch", "5");
+    for (int i = 0; i < 200; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "t/%d", i);
+        put_free(key, i % 2 == 0 ? "" : key);
+    }
+    c = cluster_c;
+    ck_assert_int_eq(catalog_copy(node, c), ERR_OK);
+    expect("k/epoch", NULL);
+    expect("k/ids", "ids");
+    expect("t/198", "");
+    expect("t/199", "t/199");
+    put_free("t/0", "later");
+    ck_assert_int_eq(catalog_copy(node, c), ERR_OK);
+    expect("t/0", "later");
+    catalog_close(node);
+}
+END_TEST
+
 /* ---- endpoints that do not answer ---- */
 
 /* Opens with a first endpoint that refuses (nobody listens) or is silent (nobody accepts). */
@@ -537,6 +564,7 @@ Suite *suite_new(void)
     tcase_add_test(live, a_list_of_many_keys_comes_whole);
     tcase_add_test(live, two_clusters_in_one_etcd_do_not_see_each_other);
     tcase_add_test(live, bad_options_are_refused);
+    tcase_add_test(live, the_catalogue_of_a_node_is_taken_over_once);
     tcase_add_test(live, an_endpoint_that_refuses_is_passed_by);
     tcase_add_test(live, a_read_goes_on_to_the_next_endpoint_when_one_is_silent);
     tcase_add_test(live, a_write_without_an_answer_is_not_sent_again);
