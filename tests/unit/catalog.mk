@@ -24,3 +24,13 @@ tests_unit_test_catalog_copy_SOURCES = tests/unit/test_catalog_copy.c
 tests_unit_test_catalog_copy_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_catalog_copy_LDADD = libtestlib.a libcatalog.a libbase.a $(CHECK_LIBS) $(SQLITE_LIBS) \
 	$(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
+
+# Several members, certificates, a full database: minutes of waiting for real time-outs, so it is a
+# stage of scripts/check-long and no test of make check.
+check_PROGRAMS += tests/unit/long_catalog_members
+tests_unit_long_catalog_members_SOURCES = tests/unit/long_catalog_members.c \
+	tests/unit/catalog_contract.c tests/unit/catalog_contract.h tests/unit/catalog_live.c \
+	tests/unit/catalog_live.h tests/unit/etcd_process.c tests/unit/etcd_process.h
+tests_unit_long_catalog_members_CFLAGS = $(TEST_CFLAGS)
+tests_unit_long_catalog_members_LDADD = libtestlib.a libcatalog.a libbase.a $(CHECK_LIBS) $(SQLITE_LIBS) \
+	$(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
