@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster_double.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
@@ -233,11 +232,11 @@ void double_start(struct broker *b, uint32_t id, size_t parts_n, size_t batch_by
                                    .rng = {id},
                                    .routes = b->routes,
                                    .routes_n = CLUSTER_SERVE_ROUTES};
-    ck_assert_int_eq(peer_start(&o, &b->peer), ERR_OK);
+    CHECK(peer_start(&o, &b->peer) == ERR_OK);
     double_world.ports[id] = peer_port(b->peer);
-    ck_assert_int_eq(cluster_serve_join(b->serve, b->peer, &b->queue), ERR_OK);
-    ck_assert_int_eq(cluster_fetcher_join(b->fetcher, b->peer, &b->queue), ERR_OK);
-    ck_assert_int_eq(cluster_snapshots_join(b->snapshots, b->peer, &b->queue), ERR_OK);
+    CHECK(cluster_serve_join(b->serve, b->peer, &b->queue) == ERR_OK);
+    CHECK(cluster_fetcher_join(b->fetcher, b->peer, &b->queue) == ERR_OK);
+    CHECK(cluster_snapshots_join(b->snapshots, b->peer, &b->queue) == ERR_OK);
 }
 
 void double_stop(struct broker *b)
