@@ -18,6 +18,7 @@ include tests/unit/replica.mk
 include tests/unit/catalog.mk
 include tests/unit/queue.mk
 include tests/unit/http.mk
+include tests/unit/peer.mk
 include tests/unit/cluster.mk
 include tests/unit/front.mk
 include tests/unit/sqs.mk
