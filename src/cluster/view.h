@@ -41,6 +41,7 @@ struct cluster_topic {
     uint64_t stamp;
     struct cluster_partition *partitions;
     uint32_t partitions_n; /* places, known or not */
+    bool is_told;          /* the queue knows of it; work.c's */
 };
 
 struct cluster_member {
