@@ -16,6 +16,7 @@ enum lock_rank {
     LOCK_RANK_HOUSEKEEPER = 40,
     LOCK_RANK_CATALOG = 50,
     LOCK_RANK_CATALOG_QUEUE = 55, /* catalog: transactions that wait (leaf) */
+    LOCK_RANK_CATALOG_WATCH = 57, /* catalog: one watch or session (leaf) */
     LOCK_RANK_COMMIT = 60,        /* plog: partitions with unwritten batches (leaf) */
     LOCK_RANK_CACHE = 70,         /* plog: the tail cache (leaf) */
     LOCK_RANK_SEGMENTS = 75,      /* plog: one log's list of segments (leaf) */

@@ -2,7 +2,7 @@
 # Tests of the room catalog.
 TEST_RUNNERS += tests/unit/test_catalog tests/unit/test_catalog_etcd tests/unit/test_topic
 tests_unit_test_catalog_SOURCES = tests/unit/test_catalog.c tests/unit/catalog_contract.c \
-	tests/unit/catalog_contract.h
+	tests/unit/catalog_contract.h tests/unit/catalog_live.c tests/unit/catalog_live.h
 tests_unit_test_catalog_CFLAGS = $(TEST_CFLAGS) $(SQLITE_CFLAGS)
 tests_unit_test_catalog_LDADD = libtestlib.a libcatalog.a libbase.a $(CHECK_LIBS) $(SQLITE_LIBS) \
 	$(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
@@ -13,7 +13,8 @@ tests_unit_test_topic_LDADD = libtestlib.a libcatalog.a libbase.a $(CHECK_LIBS) 
 	$(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
 
 tests_unit_test_catalog_etcd_SOURCES = tests/unit/test_catalog_etcd.c tests/unit/catalog_contract.c \
-	tests/unit/catalog_contract.h
+	tests/unit/catalog_contract.h tests/unit/catalog_live.c tests/unit/catalog_live.h \
+	tests/unit/etcd_process.c tests/unit/etcd_process.h
 tests_unit_test_catalog_etcd_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_catalog_etcd_LDADD = libtestlib.a libcatalog.a libbase.a $(CHECK_LIBS) $(SQLITE_LIBS) \
 	$(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
