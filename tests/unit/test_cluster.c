@@ -124,8 +124,9 @@ enum err queue_copy_look(struct queue *q, const struct queue_copy_id *of,
                                    .is_leading = k->leader == q->incarnation,
                                    .durable_end = 10,
                                    .last_epoch = 1};
+    enum err e = q->has_topic ? ERR_OK : ERR_NOT_FOUND;
     pthread_mutex_unlock(&mutex);
-    return q->has_topic ? ERR_OK : ERR_NOT_FOUND;
+    return e;
 }
 
 /* ---- the world ---- */
