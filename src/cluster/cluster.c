@@ -45,23 +45,20 @@ static void link_fetch(void *self, const struct queue_copy_id *of, uint32_t lead
                        const struct replica_fetch *request)
 {
     struct cluster *c = self;
-    if (c->data.fetch != NULL)
-        c->data.fetch(c->data.self, of, leader, request);
+    cluster_fetcher_note(c->data.fetcher, of, leader, request);
 }
 
 static void link_snapshot(void *self, const struct queue_copy_id *of, uint32_t leader,
                           uint64_t epoch)
 {
     struct cluster *c = self;
-    if (c->data.snapshot != NULL)
-        c->data.snapshot(c->data.self, of, leader, epoch);
+    cluster_snapshots_note(c->data.snapshots, of, leader, epoch);
 }
 
 static void link_moved(void *self, const struct queue_copy_id *of)
 {
     struct cluster *c = self;
-    if (c->data.moved != NULL)
-        c->data.moved(c->data.self, of);
+    cluster_serve_moved(c->data.serve, of);
 }
 
 static void link_swap(void *self, const struct queue_copy_id *of, const struct replica_key *value)
@@ -152,6 +149,24 @@ static void on_lost(void *self)
     flag_set(c, &c->is_lost);
 }
 
+/* ---- what the data side asks ---- */
+
+static bool url_of(void *self, uint32_t broker, char url[PEER_URL_BYTES_MAX + 1])
+{
+    return cluster_url(self, broker, url);
+}
+
+static bool is_in_sync(void *self, const struct queue_copy_id *of)
+{
+    struct cluster *c = self;
+    lock_take(&c->lk);
+    const struct cluster_partition *p = cluster_view_partition(&c->view, of->topic, of->partition);
+    const struct replica_member *m = p == NULL ? NULL : replica_key_find(&p->key, c->broker);
+    bool is_so = m != NULL && m->in_isr;
+    lock_give(&c->lk);
+    return is_so;
+}
+
 /* ---- start ---- */
 
 static void self_init(struct cluster *c, const struct cluster_options *o)
@@ -169,11 +184,6 @@ static void self_init(struct cluster *c, const struct cluster_options *o)
 static enum err listener_open(struct cluster *c, const struct cluster_options *o)
 {
     struct peer *p;
-    size_t routes_n = 1 + c->data.routes_n;
-    c->routes = mem_new_array(routes_n, sizeof c->routes[0]);
-    c->routes[0] = (struct peer_route){"/_r/v1/state", cluster_state_serve, c};
-    if (c->data.routes_n > 0)
-        memcpy(&c->routes[1], c->data.routes, c->data.routes_n * sizeof c->routes[0]);
     struct peer_options options = {.address = o->peer_address,
                                    .port = o->peer_port,
                                    .from = o->peer_from,
@@ -182,8 +192,8 @@ static enum err listener_open(struct cluster *c, const struct cluster_options *o
                                    .key = o->key,
                                    .clock = o->clock,
                                    .rng = {rng_next(&c->rng)},
-                                   .routes = c->routes,
-                                   .routes_n = routes_n};
+                                   .routes = c->data.routes,
+                                   .routes_n = CLUSTER_SERVE_ROUTES};
     enum err e = peer_start(&options, &p);
     if (e == ERR_OK)
         atomic_store(&c->peer, p);
@@ -233,6 +243,7 @@ enum err cluster_start(const struct cluster_options *o, struct cluster **out)
                                     .alarm = link_alarm,
                                     .place = link_place};
     self_init(c, o);
+    cluster_data_init(&c->data, o->clock, c, url_of, is_in_sync);
     codec_uuid(&c->rng, fresh_id);
     enum err e = cluster_self_meet(&c->self, fresh_id);
     if (e == ERR_OK)
@@ -263,9 +274,9 @@ enum err cluster_join(struct cluster *c, struct queue *q)
     if (e != ERR_OK)
         return e;
     atomic_store(&c->queue, q);
-    if (c->data.start != NULL)
-        c->data.start(c->data.self, atomic_load(&c->peer), q);
     e = cluster_list(c);
+    if (e == ERR_OK)
+        e = cluster_data_join(&c->data, atomic_load(&c->peer), q);
     if (e == ERR_OK)
         e = catalog_watch_begin(c->catalog, "", watching, &c->watch);
     if (e != ERR_OK) {
@@ -290,8 +301,7 @@ static void stop(struct cluster *c)
     if (c->watch != NULL)
         catalog_watch_end(c->watch);
     c->watch = NULL;
-    if (c->data.stop != NULL && atomic_load(&c->queue) != NULL)
-        c->data.stop(c->data.self);
+    cluster_data_stop(&c->data);
     struct peer *p = atomic_load(&c->peer);
     if (p != NULL)
         peer_stop(p);
@@ -330,7 +340,7 @@ void cluster_free(struct cluster *c)
     lock_signal_fini(&c->wake);
     lock_signal_fini(&c->tick_wake);
     lock_fini(&c->lk);
-    mem_free(c->routes);
+    cluster_data_fini(&c->data);
     mem_free(c);
 }
 

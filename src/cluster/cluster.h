@@ -4,13 +4,13 @@
  *
  * Keys, besides those of catalog.h; values are JSON (keys.h):
  *   ctl          {broker, session, url}, leased       the controller; made if absent
- *   b/<id>       {url, store, session, state, version} the broker; id in decimal
- *   s/<id>       {session, store}, leased              it lives
+ *   b/<id>       {url, client_url, store, session, state, version}   the broker; id in decimal
+ *   s/<id>       {session, store, leaving}, leased     it lives
  *   p/<tid>/<n>  the partition: members, leader, epoch, isr, incarnations, op  (replica/key.h)
  *   meta         {format, cluster_id, created}
  *
- * Threads: one for the catalogue's work and the controller, one of the catalogue's watch, and
- * whoever brings events. */
+ * Threads: one for the catalogue's work and the controller, one that ticks the queue's replicas,
+ * one each of the catalogue's session and watch, and those of the data side. */
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H
 
@@ -38,7 +38,10 @@ struct cluster_options {
     struct bytes key;       /* shared by the cluster's brokers */
 };
 
-/* Opens the listener; nothing is asked or answered yet. ERR_IN_USE, ERR_INVALID: the address. */
+/* Learns which cluster the catalogue is (the first broker of all names it) and opens the listener;
+ * nothing is asked or answered yet. ERR_IN_USE, ERR_INVALID: the address, or the id. ERR_CONFLICT:
+ * the data directory is another cluster's or another broker's; one line in the log tells. The
+ * catalogue's errors. */
 enum err cluster_start(const struct cluster_options *o, struct cluster **out) MUST_USE;
 /* For queue_options.links: valid from cluster_start on. */
 const struct queue_links *cluster_links(struct cluster *c);

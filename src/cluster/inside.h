@@ -46,7 +46,6 @@ struct cluster {
     uint32_t broker;
     struct queue_links links;
     struct cluster_data data;
-    struct peer_route *routes; /* ours and the data side's */
     struct peer *_Atomic peer;
     struct queue *_Atomic queue; /* NULL until cluster_join */
 
@@ -108,8 +107,4 @@ void cluster_tell(struct cluster *c);
 void cluster_reign(struct cluster *c, int64_t now_ms);
 void cluster_reign_answer(struct cluster *c, struct cluster_work *w, int64_t now_ms);
 
-/* ---- state.c ---- */
-
-/* /_r/v1/state; self is the cluster. */
-void cluster_state_serve(void *self, struct http_request *r, uint32_t from);
 #endif

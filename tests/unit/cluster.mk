@@ -16,6 +16,6 @@ tests_unit_test_cluster_control_LDADD = $(CLUSTER_TEST_LIBS)
 tests_unit_test_cluster_SOURCES = tests/unit/test_cluster.c tests/lib/fault_disk.c \
 	tests/lib/fault_disk.h
 tests_unit_test_cluster_CFLAGS = $(TEST_CFLAGS)
-tests_unit_test_cluster_LDADD = libtestlib.a libcluster.a libpeer.a libhttp.a libcatalog.a \
+tests_unit_test_cluster_LDADD = libtestlib.a libcluster.a libclusterdata.a libpeer.a libhttp.a libcatalog.a \
 	libreplica.a libbase.a $(CHECK_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(CURL_LIBS) \
 	$(MHD_LIBS) $(NETTLE_LIBS)

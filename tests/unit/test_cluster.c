@@ -129,6 +129,41 @@ enum err queue_copy_look(struct queue *q, const struct queue_copy_id *of,
     return e;
 }
 
+/* No batches are carried here: test_cluster_data.c has those. */
+enum err queue_copy_fetch(struct queue *q, const struct queue_copy_id *of,
+                          const struct replica_fetch *request, struct replica_answer *answer,
+                          uint64_t *from, bool *has_batches, bool *may_park)
+{
+    (void)q, (void)of, (void)request, (void)answer, (void)from, (void)has_batches, (void)may_park;
+    return ERR_NOT_FOUND;
+}
+
+enum err queue_copy_read(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
+                         uint64_t from, size_t bytes_max, struct buf *out)
+{
+    (void)q, (void)of, (void)epoch, (void)from, (void)bytes_max, (void)out;
+    return ERR_NOT_FOUND;
+}
+
+enum err queue_copy_snapshot_read(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
+                                  struct buf *out)
+{
+    (void)q, (void)of, (void)epoch, (void)out;
+    return ERR_NOT_FOUND;
+}
+
+void queue_copy_snapshot_put(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
+                             struct bytes snapshot)
+{
+    (void)q, (void)of, (void)epoch, (void)snapshot;
+}
+
+void queue_copy_answer(struct queue *q, const struct queue_copy_id *of, uint32_t leader,
+                       const struct replica_answer *answer, struct bytes batches)
+{
+    (void)q, (void)of, (void)leader, (void)answer, (void)batches;
+}
+
 /* ---- the world ---- */
 
 static char folder[FOLDER_PATH_ROOM];
