@@ -19,6 +19,7 @@ include tests/unit/catalog.mk
 include tests/unit/queue.mk
 include tests/unit/http.mk
 include tests/unit/peer.mk
+include tests/unit/cluster.mk
 include tests/unit/cluster_data.mk
 include tests/unit/front.mk
 include tests/unit/sqs.mk
