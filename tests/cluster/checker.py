@@ -7,7 +7,8 @@
     H2  a message that was received, never deleted, and is not there at the end
     H3  a message received after its delete was answered
     H4  a message that nobody sent, or other bytes, id, group or attributes than were sent
-    H5  a message received during somebody else's lease; on a standard queue only without a fault near it
+    H5  a message received during somebody else's lease, on a standard queue only without a fault near it; or before its
+        delay was over
     H6  FIFO: a message overtook one of its group that was sent before it and was not finished
     H7  a message whose send was refused
     H8  dead letters: two copies, one in both queues, moved before or not moved after its receives are used up
@@ -68,11 +69,11 @@ class Checker:
         return {"fifo": False, "dead": None, "receives_max": None, **self.h.queues.get(name, {})}
 
     def chain(self, name):
-        """The queue, and those its dead letters go to."""
-        names = []
-        while name and name not in names:
-            names.append(name)
-            name = self.queue(name)["dead"]
+        """The queue, and those its messages may be moved to."""
+        names = [name]
+        for n in names:
+            q = self.queue(n)
+            names += [to for to in (q["dead"], q.get("moved_to")) if to and to not in names]
         return names
 
     def faults_in(self, begin, end):
@@ -160,6 +161,13 @@ class Checker:
                                    f"within {r1['visibility_s']} s")
                 else:
                     self.doubled += 1
+
+    def delays_are_kept(self):
+        for body, sends in self.sends.items():
+            free_at = min(s["at"] + (s.get("delay_s") or 0) for s in sends)
+            for r, _ in self.by_body.get(body, []):
+                if sends[0].get("delay_s") and end_of(r) < free_at - CLOCK_S:
+                    self.say("H5", f"{body} came {free_at - end_of(r):.3f} s before its delay was over")
 
     def groups_keep_their_order(self):
         groups = collections.defaultdict(list)
@@ -279,8 +287,9 @@ class Checker:
 
     def check(self):
         for rule in (self.nothing_is_lost, self.deletes_are_final, self.messages_are_what_was_sent,
-                     self.leases_are_exclusive, self.groups_keep_their_order, self.dead_letters_are_moved_once, self.deduplication_holds,
-                     self.receives_are_counted, self.it_works_soon_after_the_faults):
+                     self.leases_are_exclusive, self.delays_are_kept, self.groups_keep_their_order,
+                     self.dead_letters_are_moved_once, self.deduplication_holds, self.receives_are_counted,
+                     self.it_works_soon_after_the_faults):
             rule()
         return self.wrong
 

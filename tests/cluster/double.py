@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 
+TOPICS = ("demo", "q", "o.fifo", "s", "d")
 FAULT = os.environ.get("DOUBLE_FAULT", "")
 
 
@@ -30,7 +31,7 @@ class Membership(threading.Thread):
     def __init__(self):
         super().__init__(daemon=True)
         self.id, self.etcds, self.alive = int(option("broker-id")), option("etcd").split(","), [int(option("broker-id"))]
-        self.lease = None
+        self.lease, self.revision, self.known = None, 0, threading.Event()
 
     def ask(self, path, body):
         for url in self.etcds:
@@ -51,7 +52,10 @@ class Membership(threading.Thread):
                 self.ask("/v3/kv/put", {"key": text(f"s/{self.id}"), "value": text("x"), "lease": self.lease or "0"})
             got = self.ask("/v3/kv/range", {"key": text("s/"), "range_end": text("s0")})
             if "header" in got:
+                # Who lives is a function of the revision, so it can stand for the epoch.
+                self.revision = int(got["header"]["revision"])
                 self.alive = sorted(int(base64.b64decode(kv["key"])[2:]) for kv in got.get("kvs", []))
+                self.known.set()
             time.sleep(0.1)
 
 
@@ -72,12 +76,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def cluster(self):
-        alive = self.members.alive
+        alive, epoch = self.members.alive, self.members.revision
         leader = alive[0] if len(alive) > 1 else 0
         return {"cluster": option("cluster"), "broker": self.members.id, "controller": leader,
                 "brokers": [{"id": b, "live": b in alive, "draining": False, "peer_url": "", "client_url": ""} for b in (1, 2, 3)],
-                "partitions": [{"topic": t, "partition": 0, "leader": leader, "epoch": 1, "isr": alive, "members": [1, 2, 3],
-                                "min_isr": 2, "state": "ok"} for t in ("demo", "q")]}
+                "partitions": [{"topic": t, "partition": 0, "leader": leader, "epoch": epoch, "isr": alive,
+                                "members": [1, 2, 3], "min_isr": 2, "state": "ok"} for t in TOPICS]}
 
     def do_ANY(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -109,6 +113,7 @@ def main():
         return
     Handler.members = Membership()
     Handler.members.start()
+    Handler.members.known.wait(10)
     address, port = option("listen").rsplit(":", 1)
     server = Threads((address, int(port)), Handler)
     # Nobody asks it anything on its peers' port; that it listens is enough.

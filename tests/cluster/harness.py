@@ -130,7 +130,8 @@ class Cluster:
                                  "etcd_ways": {f"e{k}": take() for k in range(1, etcds + 1)}}
                         for i in range(1, brokers + 1)},
         }
-        self.prefixes, self.more = {}, {}  # by broker: what stands before its command line, and behind it
+        # By broker: what stands before its command line, and behind it; where its data are if not in the folder.
+        self.prefixes, self.more, self.folders = {}, {}, {}
         self.expected = set()              # those that run unless they ended by themselves
         self.load()
 
@@ -138,7 +139,8 @@ class Cluster:
     def at(folder):
         """The one that is in this folder already."""
         c = Cluster.__new__(Cluster)
-        c.folder, c.is_temporary, c.prefixes, c.more, c.expected = os.path.abspath(folder), False, {}, {}, set()
+        c.folder, c.is_temporary, c.expected = os.path.abspath(folder), False, set()
+        c.prefixes, c.more, c.folders = {}, {}, {}
         with open(os.path.join(folder, "cluster.json")) as f:
             c.config = json.load(f)
         c.load()
@@ -212,7 +214,7 @@ class Cluster:
                 *self.config["options"], *self.more.get(b, ())]
 
     def data(self, b):
-        return os.path.join(self.folder, f"data-{b}")
+        return self.folders.get(b) or os.path.join(self.folder, f"data-{b}")
 
     def start(self, name, wait=True):
         """A broker (a number) or a member of etcd (`e1`)."""

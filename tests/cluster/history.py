@@ -5,7 +5,7 @@ was done, was not done, or will be done later. Times are of the monotonic clock,
 
 Entries are plain dicts, so that a history can be written by hand (test_checker.py), saved and read again:
 
-    send     queue body group dedup attributes → id
+    send     queue body group dedup attributes delay_s → id
     receive  queue visibility_s final → messages: [{body id handle count group attributes}]
     delete   queue handle id               extend  queue handle id visibility_s
     drained  queue                         nothing was left in it, leases waited out
@@ -38,7 +38,7 @@ class Entry(dict):
 
 
 class History:
-    """`queues`: name → {"fifo": bool, "dead": name or None, "receives_max": n}."""
+    """`queues`: name → {"fifo": bool, "dead": name or None, "receives_max": n}; `moved_to` when a redrive goes there."""
 
     def __init__(self, queues=None):
         self.queues, self.entries, self.lock = dict(queues or {}), [], threading.Lock()

@@ -239,6 +239,15 @@ def h5_two_questions_under_way_together_may_not_both_get_it():
 
 
 @test
+def h5_a_delayed_message_does_not_come_early():
+    for at, rules in ((5, ("H5",)), (11, ())):
+        s = Story()
+        s.send("a", delay_s=10, at=0)
+        s.receive("a", at=at)
+        s.bad(*rules)
+
+
+@test
 def h6_nothing_overtakes_an_earlier_one_of_its_group():
     s = Story(**FIFO)
     s.send("a", group="g")

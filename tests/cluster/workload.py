@@ -119,7 +119,8 @@ class Workload:
         members = {"MessageGroupId": group, "MessageDeduplicationId": dedup, "DelaySeconds": delay_s}
         if attributes:
             members["MessageAttributes"] = {k: {"DataType": "String", "StringValue": v} for k, v in attributes.items()}
-        e = self.history.begin("send", queue=queue, body=body, group=group, dedup=dedup, attributes=attributes)
+        e = self.history.begin("send", queue=queue, body=body, group=group, dedup=dedup, attributes=attributes,
+                               delay_s=delay_s)
         outcome, got = asker.call("SendMessage", QueueUrl=queue, MessageBody=body,
                                   **{k: v for k, v in members.items() if v is not None})
         e.ok(id=got["MessageId"]) if outcome == "ok" else getattr(e, outcome)(got)
