@@ -27,26 +27,30 @@ struct cluster_options {
     const struct clock *clock;
     struct rng rng;
     uint32_t broker;         /* 1 to 65535 */
-    const char *store_uuid;  /* of the data directory */
+    const struct disk *disk; /* of the data directory, for the last life's session; borrowed */
     bool replace;            /* --replace: the disk of this broker was replaced */
     int session_ttl_s;       /* 6 */
     const char *peer_address; /* to listen on, and what others are told: http://address:port */
     uint16_t peer_port;
-    const char *peer_url; /* NULL: made of the two above */
+    const char *peer_url;  /* NULL: made of the two above */
+    const char *peer_from; /* where connections to peers come from; NULL: anywhere */
     const char *client_url; /* of the front, told to others and to clients that ask */
     struct bytes key;       /* shared by the cluster's brokers */
 };
 
-/* Registers and starts everything but the queue's part. ERR_IN_USE: the broker id runs elsewhere;
- * ERR_CONFLICT: another store is registered under it (--replace); ERR_CORRUPT; ERR_BUSY. One line in
- * the log says what and what to do. */
+/* Opens the listener; nothing is asked or answered yet. ERR_IN_USE, ERR_INVALID: the address. */
 enum err cluster_start(const struct cluster_options *o, struct cluster **out) MUST_USE;
 /* For queue_options.links: valid from cluster_start on. */
 const struct queue_links *cluster_links(struct cluster *c);
-/* The queue is open: lists the catalogue, tells the queue of all topics and keys, then watches. */
+/* The queue is open: registers with its store's uuid (queue_store_uuid), lists the catalogue, tells
+ * the queue of all topics and keys, then watches. ERR_IN_USE: the broker id runs elsewhere;
+ * ERR_CONFLICT: another store is registered under it (--replace); ERR_CORRUPT; ERR_BUSY. One line in
+ * the log says what and what to do. */
 enum err cluster_join(struct cluster *c, struct queue *q) MUST_USE;
-/* Resigns, revokes the session, stops. The queue is still open. */
+/* Resigns, revokes the session, stops asking and answering. The queue is still open. */
 void cluster_leave(struct cluster *c);
+/* Once the queue is closed. Also without join and leave. */
+void cluster_free(struct cluster *c);
 
 struct cluster_broker {
     uint32_t id;

@@ -43,12 +43,20 @@ enum {
     QUEUE_HOLDER_BYTES_MAX = 64,
 };
 
+struct catalog;
 struct queue;
+struct queue_links;
 struct queue_topic;
 
 struct queue_options {
     const struct disk *disk;     /* borrowed; rooted at the data directory */
     const char *catalog_path;    /* of catalog.sqlite */
+    /* In a cluster: its catalogue (catalog_path is not opened then, and there is no k/epoch: epochs are
+     * the partitions' own), and what it does for the partitions' copies (copies.h). Both borrowed;
+     * NULL: the broker is alone. Topics come by queue_copy_topic then, not at the opening, and logs
+     * that no topic has claimed are kept. */
+    struct catalog *catalog;
+    const struct queue_links *links;
     const struct clock *clock;   /* borrowed */
     struct rng rng;              /* ids; its own copy */
     uint8_t fresh_secret[32];    /* becomes the receipt secret at a first start */
@@ -78,6 +86,8 @@ int64_t queue_housekeep(struct queue *q);
 void queue_pass_end(struct queue *q);
 /* Commits everything now; for tests and for jobs. */
 void queue_commit_all(struct queue *q);
+/* The data directory's uuid, as text. */
+const char *queue_store_uuid(const struct queue *q);
 
 int64_t queue_now_ms(const struct queue *q); /* partition time */
 /* A write or sync of a log, of the journal or of the catalogue failed: only a restart clears it. */
