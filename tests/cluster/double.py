@@ -108,6 +108,8 @@ class Threads(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
 
 def main():
+    if "--help" not in sys.argv and "--etcd" not in sys.argv:
+        os.execv(os.environ["DOUBLE_REAL"], [os.environ["DOUBLE_REAL"], *sys.argv[1:]])  # one that serves alone is a real one
     if "--help" in sys.argv:
         print("a double of leaselog serve --etcd URL,...")
         return
