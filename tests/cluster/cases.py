@@ -7,6 +7,7 @@ repeated ones are repeated."""
 import contextlib
 import os
 import random
+import signal
 import sys
 import threading
 
@@ -112,6 +113,7 @@ def dice(name):
 
 
 def run_cases(names):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     reason = harness.why_not()
     if reason:
         print(f"skipped: {reason}")

@@ -28,6 +28,7 @@ from history import History
 WINDOW_S = 300   # of deduplication
 SETTLE_S = 15    # after a fault's end its effects may still be seen
 CLOCK_S = 0.005  # leases are counted in milliseconds
+STORED_S = 1     # a lease older than that is stored and copied
 NEVER = math.inf
 
 
@@ -250,17 +251,23 @@ class Checker:
             if len(messages) > 1:
                 self.say("H9", f"deduplication id {dedup} of {queue} has the messages {sorted(messages)}")
 
+    def least_count(self, queue, before, r):
+        """A crash may take back the leases of a standard queue that were not stored, or copied, yet: those of the last
+        moment before it. What was counted a second earlier stays."""
+        if not before or end_of(before[-1][0]) >= r["at"]:
+            return 1
+        last, m = before[-1]
+        if self.queue(queue)["fifo"] or not self.faults_in(last["at"], end_of(r)):
+            return m["count"] + 1
+        sure = next((i for i in range(len(before) - 1, -1, -1) if end_of(before[i][0]) < end_of(last) - STORED_S), None)
+        return 1 if sure is None else min(m["count"] for _, m in before[sure:])
+
     def receives_are_counted(self):
         for (queue, _), got in self.got.items():
             # A dead letter brings its count along.
             asked = [r["at"] for name in self.h.queues if queue in self.chain(name) for r in self.maybe[name]]
             for i, (r, m) in enumerate(got):
-                least = 1
-                for r1, m1 in got[max(0, i - 1):i]:
-                    if end_of(r1) < r["at"]:
-                        least = m1["count"] + 1
-                        if not self.queue(queue)["fifo"]:
-                            least -= self.faults_in(r1["at"], end_of(r))
+                least = self.least_count(queue, got[:i], r)
                 if m["count"] < least:
                     self.say("H10", f"{m['body']} came from {queue} with the count {m['count']}; at least {least} was due")
                 most = sum(1 for r1, _ in self.by_body[m["body"]] if r1["at"] < end_of(r))

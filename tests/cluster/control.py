@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of scripts/cluster, which says what they are."""
 import os
+import signal
 import sys
 import time
 
@@ -104,6 +105,7 @@ def demo():
 
 def main():
     command, rest = sys.argv[1], sys.argv[2:]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
     if command in ("up", "demo", "start") and (reason := why_not()):
         fail(reason)
     if command == "demo":

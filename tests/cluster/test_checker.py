@@ -403,14 +403,14 @@ def h10_the_receive_count_rises():
 
 
 @test
-def h10_a_failover_may_forget_one_receive_of_a_standard_queue():
-    for settings, third, rules in (({"q": {}}, 2, ()), ({"q": {}}, 1, ("H10",)), (FIFO, 2, ("H10",))):
+def h10_a_failover_may_forget_the_newest_receives_of_a_standard_queue():
+    for settings, then, rules in (({"q": {}}, 3, ()), ({"q": {}}, 2, ()), ({"q": {}}, 1, ("H10",)), (FIFO, 3, ("H10",))):
         s = Story(**settings)
         s.send("a")
-        s.receive("a", count=1)
-        s.receive("a", count=2)
+        for count in (1, 2, 3):
+            s.receive("a", count=count)
         s.add("fault", what="leader killed")
-        s.receive("a", count=third)
+        s.receive("a", count=then)
         s.bad(*rules)
 
 

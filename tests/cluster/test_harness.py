@@ -27,6 +27,25 @@ class Doubles(Cluster):
         self.behind.__exit__()
 
 
+class Alone:
+    """One real broker, looking like a cluster to the workload; a killed one comes back on its port."""
+
+    def __init__(self):
+        self.server, self.brokers = Server(), [1]
+        self.port = harness.free_ports(1)[0]
+        self.server.options = ("--listen", f"127.0.0.1:{self.port}")
+        self.folder = self.server.folder
+
+    def client(self, _, through_proxy=False, timeout=30):
+        return leaselog.Client(self.port, timeout=timeout)
+
+    def crashes(self):
+        return []
+
+    def heal(self):
+        pass
+
+
 @test
 def a_cluster_starts_loses_its_leader_and_heals():
     with Doubles() as c:
@@ -120,6 +139,26 @@ def an_audit_finds_what_a_broker_forgets():
             assert summary["lost"] > 0 and {rule for rule, _ in wrong} >= {"H1"}, (wrong[:5], summary)
     finally:
         del os.environ["DOUBLE_FAULT"]
+
+
+@test
+def an_audit_of_a_real_broker_that_is_killed_under_load_finds_nothing_wrong():
+    one = Alone()
+    with one.server:
+        w = Workload(one, {"q": {}, "o.fifo": {"fifo": True}, "s": {"dead": "d", "receives_max": 2}, "d": {}})
+        with w.running(clients=2):
+            for _ in range(3):
+                w.wait_progress(60)
+                with w.fault("it is killed"):
+                    one.server.kill()
+                    one.server.start()
+                    w.wait_progress(20)
+            w.healed()
+            w.wait_progress(20)
+        wrong, summary = w.audit()
+        print(f"    {summary}")
+        assert wrong == [], wrong[:10]
+        assert summary["acknowledged"] > 200 and any(r["queue"] == "d" and r.get("messages") for r in w.history.of("receive"))
 
 
 if __name__ == "__main__":

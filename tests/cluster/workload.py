@@ -41,7 +41,7 @@ class Asker:
         """Gives ("ok", answer), ("fail", why) when certainly nothing was done, or ("unknown", why)."""
         try:
             if self.connection is None:
-                self.broker = self.only or self.rng.choice([b for b in self.cluster.brokers if b != self.broker])
+                self.broker = self.only or self.rng.choice([b for b in self.cluster.brokers if b != self.broker] or [self.broker])
                 self.connection = self.cluster.client(self.broker, self.through_proxy, ANSWER_S)
                 self.connection.conn.connect()
         except LOST as e:
