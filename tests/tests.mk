@@ -33,3 +33,4 @@ check_PROGRAMS += $(TEST_RUNNERS)
 TESTS += $(TEST_RUNNERS)
 endif
 include tests/integration/integration.mk
+include tests/cluster/cluster.mk
