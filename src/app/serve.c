@@ -177,10 +177,19 @@ static void refuse(void *self, struct http_request *r, int status, const char *t
         sqs_refuse(&b->sqs, r, status, text);
 }
 
+static void put_cluster(void *cluster, struct json_writer *w)
+{
+    cluster_write(cluster, w);
+}
+
 static enum err server_start(struct broker *b)
 {
     b->admin.queue = b->queue;
     b->rest = (struct rest){.queue = b->queue, .clock = &b->clock};
+    if (b->membership.cluster != NULL) {
+        b->rest.put_cluster = put_cluster;
+        b->rest.cluster = b->membership.cluster;
+    }
     b->sqs.queue = b->queue;
     b->sqs.clock = &b->clock;
     b->sqs.public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url;
