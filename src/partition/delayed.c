@@ -28,6 +28,29 @@ bool group_knows(const struct group *g, uint64_t number)
     return group_entry(g, number) != NULL || group_delay(g, number) != NULL;
 }
 
+/* Delays that are not released are passed over as they lie side by side: whatever else is known of
+ * such a number, it does not come in its turn. */
+uint64_t group_unknown_from(const struct group *g, uint64_t number)
+{
+    const struct delays *d = g->delays;
+    for (;;) {
+        number = group_unfinished_from(g, number);
+        size_t i = delays_from(d, number);
+        for (; i < d->n && d->at[i].number == number && !delay_is_released(&d->at[i]); i++)
+            number++;
+        if (!group_is_finished(g, number) && !group_knows(g, number))
+            return number;
+        number++;
+    }
+}
+
+uint64_t group_turn(struct group *g)
+{
+    uint64_t from = g->index.turn > g->next ? g->index.turn : g->next;
+    g->index.turn = group_unknown_from(g, from);
+    return g->index.turn;
+}
+
 /* ---- the due ones, by number ---- */
 
 static bool is_below(const void *of, uint64_t a, uint64_t b)
@@ -154,9 +177,14 @@ void delayed_advance(const struct partition *p, int64_t now_ms)
  * the delay is all that is known of it. */
 static void release(struct partition *p, const struct delay *delay)
 {
-    for (size_t i = 0; i < p->groups_n; i++)
-        if (delay->number >= p->groups[i]->next && group_has_delay(p->groups[i], delay))
-            leave(p->groups[i], delay);
+    for (size_t i = 0; i < p->groups_n; i++) {
+        struct group *g = p->groups[i];
+        if (delay->number < g->next || !group_has_delay(g, delay))
+            continue;
+        leave(g, delay);
+        if (delay->number < g->index.turn)
+            g->index.turn = delay->number;
+    }
     delays_release(p->delays);
 }
 

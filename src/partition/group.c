@@ -102,6 +102,7 @@ void group_reset(struct group *g, uint64_t floor)
     g->index.changed = NULL;
     order_fini(&g->index.due);
     g->index.delayed_n = g->index.due_n = 0;
+    g->index.turn = 0;
     g->moving_n = 0;
     g->floor = floor;
     g->next = floor;

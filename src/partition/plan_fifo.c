@@ -151,20 +151,16 @@ enum err receive_fifo(struct receive *r)
 static size_t deliverable_in_order(const struct receive *r, size_t limit)
 {
     size_t n = r->g->index.free.n + r->g->index.due_n;
-    uint64_t number = r->g->next;
-    while (n < limit) {
-        number = group_unfinished_from(r->g, number);
+    uint64_t number = group_turn(r->g);
+    for (; n < limit; number = group_unknown_from(r->g, number + 1)) {
         if (number >= r->view->committed_number)
             break;
-        if (!group_knows(r->g, number)) {
-            const struct partition_header *h = window_header(r->w, number);
-            if (h == NULL)
-                return limit; /* unknown: all that follow may be deliverable */
-            if (h->due_ms > r->view->now_ms)
-                break;
-            n++;
-        }
-        number++;
+        const struct partition_header *h = window_header(r->w, number);
+        if (h == NULL)
+            return limit; /* unknown: all that follow may be deliverable */
+        if (h->due_ms > r->view->now_ms)
+            break;
+        n++;
     }
     return n < limit ? n : limit;
 }

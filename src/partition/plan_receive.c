@@ -212,15 +212,12 @@ static enum err need_at_cursor(struct receive *r, uint64_t number)
 
 enum err receive_in_order(struct receive *r)
 {
-    uint64_t number = r->g->next;
-    while (!r->is_full) {
-        number = group_unfinished_from(r->g, number);
+    uint64_t number = group_turn(r->g);
+    for (; !r->is_full; number = group_unknown_from(r->g, number + 1)) {
         if (number >= r->view->committed_number)
             break;
-        if (group_knows(r->g, number) || (r->has_skipped && receive_has_chosen(r, number))) {
-            number++;
+        if (r->has_skipped && receive_has_chosen(r, number))
             continue;
-        }
         const struct partition_header *h = window_header(r->w, number);
         if (h == NULL)
             return need_at_cursor(r, number);
@@ -228,7 +225,6 @@ enum err receive_in_order(struct receive *r)
             break;
         if (receive_offer(r, h, NULL) == VERDICT_FULL)
             break;
-        number++;
     }
     return ERR_OK;
 }

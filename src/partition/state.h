@@ -41,6 +41,7 @@ struct group_index {
     size_t delayed_n;    /* delays that stand for a number here, and wait */
     size_t due_n;        /* and that are due */
     struct order due;    /* numbers of those that are due, and stale ones */
+    uint64_t turn;       /* no number in [next, turn) comes in its turn: a walk begins here */
     /* Numbers that a FIFO walk must look at again: freed, finished, moved. NULL until one asks. */
     uint64_t *changed;
     size_t changed_n; /* above GROUP_CHANGED_MAX: some were dropped */
@@ -143,6 +144,11 @@ bool group_has_delay(const struct group *g, const struct delay *delay);
 const struct delay *group_delay(const struct group *g, uint64_t number);
 /* By an entry or a delay: the number does not come in its turn. */
 bool group_knows(const struct group *g, uint64_t number);
+/* The first number at or after `number` that comes in its turn: neither finished nor known. It may
+ * lie at or above next_number. */
+uint64_t group_unknown_from(const struct group *g, uint64_t number);
+/* The first of all. A walk begins here, and costs only what has come since the last one. */
+uint64_t group_turn(struct group *g);
 void group_delays_init(struct group *g, struct delays *delays);
 /* The lowest number whose delay is due; false: there is none. */
 bool group_due_first(struct group *g, uint64_t *number);

@@ -10,9 +10,7 @@ enum err window_due_search(const struct partition_window *w, const struct partit
 {
     uint64_t low = g->floor, high = p->next_number, found = p->next_number;
     while (low < high) {
-        uint64_t middle = low + (high - low) / 2, number = group_unfinished_from(g, middle);
-        while (number < high && group_knows(g, number))
-            number = group_unfinished_from(g, number + 1);
+        uint64_t middle = low + (high - low) / 2, number = group_unknown_from(g, middle);
         if (number >= high) {
             high = middle;
             continue;
