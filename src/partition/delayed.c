@@ -211,11 +211,12 @@ static void sweep(struct partition *p)
 
 void delayed_time_known(struct partition *p)
 {
-    const struct delay *delay = NULL;
+    const struct delay *delay;
+    size_t before_n = p->delays->released_n;
     delayed_advance(p, p->known_ms);
     while ((delay = delays_releasable(p->delays, p->known_ms)) != NULL)
         release(p, delay);
-    for (size_t i = 0; i < p->groups_n; i++)
+    for (size_t i = 0; i < p->groups_n && p->delays->released_n > before_n; i++)
         drop_stale(p->groups[i]);
     sweep(p);
 }

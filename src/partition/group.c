@@ -210,6 +210,7 @@ struct entry *group_entry_make(struct group *g, uint64_t number)
     e->number = number;
     e->until_ms = group_delay_end(g, number);
     map_put(&g->entries, number, map_value_of(e));
+    group_delays_left(g);
     enter_waiting(g, e);
     return e;
 }

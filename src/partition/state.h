@@ -157,7 +157,7 @@ bool group_due_first(struct group *g, uint64_t *number);
 int64_t group_delay_end(struct group *g, uint64_t number);
 /* Delays in [first, end) are to stand no longer: the numbers will be finished. */
 void group_delays_leave(struct group *g, uint64_t first, uint64_t end);
-/* They are finished: what memory they leave is given back. */
+/* What was to stand no longer does not: the memory that it leaves is given back. */
 void group_delays_left(struct group *g);
 /* The index is made anew, for another floor or another table. */
 void group_delays_count(struct group *g);
