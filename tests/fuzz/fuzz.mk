@@ -44,16 +44,16 @@ FUZZ_LIBS = libfuzzlib.a libbase.a $(FUZZ_DRIVER) $(NETTLE_LIBS)
 
 %C%_target_receipt_SOURCES = %D%/target_receipt.c
 %C%_target_receipt_CFLAGS = $(TEST_CFLAGS)
-%C%_target_receipt_LDADD = libfuzzlib.a libqueue.a libcatalog.a libpartition.a libplog.a libdisk.a \
+%C%_target_receipt_LDADD = libfuzzlib.a libqueue.a libcatalog.a libreplica.a libpartition.a libplog.a libdisk.a \
 	$(FUZZ_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS)
 
 %C%_target_catalog_SOURCES = %D%/target_catalog.c %D%/message_walk.c %D%/message_walk.h
 %C%_target_catalog_CFLAGS = $(TEST_CFLAGS)
-%C%_target_catalog_LDADD = libfuzzlib.a libcatalog.a libpartition.a $(FUZZ_LIBS) $(SQLITE_LIBS) \
+%C%_target_catalog_LDADD = libfuzzlib.a libcatalog.a libreplica.a libpartition.a $(FUZZ_LIBS) $(SQLITE_LIBS) \
 	$(JANSSON_LIBS)
 
 FUZZ_SQS_SOURCES = %D%/sqs_walk.c %D%/sqs_walk.h %D%/message_walk.c %D%/message_walk.h
-FUZZ_SQS_LIBS = libfuzzlib.a libsqs.a libfront.a libcatalog.a libpartition.a $(FUZZ_LIBS) \
+FUZZ_SQS_LIBS = libfuzzlib.a libsqs.a libfront.a libcatalog.a libreplica.a libpartition.a $(FUZZ_LIBS) \
 	$(SQLITE_LIBS) $(JANSSON_LIBS)
 %C%_target_query_SOURCES = %D%/target_query.c $(FUZZ_SQS_SOURCES)
 %C%_target_query_CFLAGS = $(TEST_CFLAGS)
@@ -64,7 +64,7 @@ FUZZ_SQS_LIBS = libfuzzlib.a libsqs.a libfront.a libcatalog.a libpartition.a $(F
 
 %C%_target_rest_SOURCES = %D%/target_rest.c %D%/message_walk.c %D%/message_walk.h
 %C%_target_rest_CFLAGS = $(TEST_CFLAGS)
-%C%_target_rest_LDADD = libfuzzlib.a librest.a libfront.a libhttp.a libqueue.a libcatalog.a \
+%C%_target_rest_LDADD = libfuzzlib.a librest.a libfront.a libhttp.a libqueue.a libcatalog.a libreplica.a \
 	libpartition.a libplog.a libdisk.a $(FUZZ_LIBS) $(MHD_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS)
 
 %C%_target_http_SOURCES = %D%/target_http.c tests/lib/http_client.c tests/lib/http_client.h
@@ -76,5 +76,5 @@ FUZZ_SQS_LIBS = libfuzzlib.a libsqs.a libfront.a libcatalog.a libpartition.a $(F
 	tests/lib/fake_clock.c tests/lib/fake_clock.h tests/lib/folder.c tests/lib/folder.h
 %C%_target_fronts_CFLAGS = $(TEST_CFLAGS)
 %C%_target_fronts_LDADD = libfuzzlib.a libplogtest.a librest.a libsqs.a libfront.a \
-	libqueue.a libcatalog.a libpartition.a libplog.a libdisk.a $(FUZZ_LIBS) $(SQLITE_LIBS) \
+	libqueue.a libcatalog.a libreplica.a libpartition.a libplog.a libdisk.a $(FUZZ_LIBS) $(SQLITE_LIBS) \
 	$(JANSSON_LIBS)
