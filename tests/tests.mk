@@ -29,7 +29,9 @@ include tests/sim/replica/replica.mk
 include tests/compat/compat.mk
 include tests/unit/cli.mk
 include tests/fuzz/fuzz.mk
+include tests/bench/bench.mk
 check_PROGRAMS += $(TEST_RUNNERS)
 TESTS += $(TEST_RUNNERS)
 endif
 include tests/integration/integration.mk
+include tests/cluster/cluster.mk

@@ -10,6 +10,7 @@
  *   r/<tid>          the redrives of the topic's messages, newest first
  *   k/receipt        current and previous secret of receipts
  *   k/epoch          counter of starts
+ *   k/copy           from which node this catalogue is or was taken over (catalog_copy)
  *   meta             format, cluster_id, created
  *
  * Threads: any, at any time; one lock inside, held over I/O (never take it under another lock).
@@ -165,6 +166,21 @@ void catalog_watch_end(struct catalog_watch *w);
 /* As catalog_list, and the revision at which it was so. */
 enum err catalog_list_at(struct catalog *c, const char *prefix, struct catalog_kvs *out,
                          int64_t *rev) MUST_USE;
+
+/* ---- taking over ---- */
+
+/* Copies a node's catalogue into an empty one: all keys and values but those that are of one node
+ * or process only (k/epoch, b/, s/, ctl), in transactions of at most 120 ops. Nobody else may use
+ * the two meanwhile. After any error, or a crash, it is called again and goes on; `meta`, if the
+ * source has one, is put in the last transaction. Once it is finished, calling it again for the
+ * same node changes nothing and is ERR_OK.
+ * ERR_CONFLICT: `to` holds another cluster, or another node's copy, or somebody wrote to it
+ * meanwhile; nothing of that is changed. ERR_NOT_FOUND: `from` has never been a started node's.
+ * The others as catalog_list and catalog_txn. */
+enum err catalog_copy(struct catalog *from, struct catalog *to) MUST_USE;
+/* Before a broker lives in c: ERR_CONFLICT while a copy into it is not finished. ERR_CORRUPT;
+ * ERR_BUSY. */
+enum err catalog_copy_check(struct catalog *c) MUST_USE;
 
 void catalog_kv_fini(struct catalog_kv *kv);
 void catalog_kvs_fini(struct catalog_kvs *kvs);

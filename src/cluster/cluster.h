@@ -15,6 +15,7 @@
 #define CLUSTER_CLUSTER_H
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/rng.h"
 #include "catalog/catalog.h"
 #include "peer/peer.h"
@@ -63,5 +64,7 @@ struct cluster_broker {
 };
 /* All registered ones by id; at most room. */
 size_t cluster_brokers(struct cluster *c, struct cluster_broker *out, size_t room);
+/* All of it as one JSON object, the answer of GET /v1/cluster (api/openapi.yaml). Any thread. */
+void cluster_write(struct cluster *c, struct json_writer *w);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catalog_live.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@ static pthread_cond_t said = PTHREAD_COND_INITIALIZER;
 static char told[4096];
 static int agains, losses;
 static struct catalog_watch *watch;
+static const char *followed; /* the prefix; NULL: the test says when to go on */
 struct catalog_session *session;
 
 /* False when the time is over. The mutex is held. */
@@ -52,19 +54,34 @@ static void on_events(void *self, const struct catalog_event *events, size_t n)
     pthread_mutex_unlock(&mutex);
 }
 
+/* Until etcd answers, or the test ends with the watch still begun. */
+static void follow(const char *prefix)
+{
+    struct catalog_kvs kvs;
+    int64_t rev = 0;
+    while (catalog_list_at(c, prefix, &kvs, &rev) != ERR_OK)
+        poll(NULL, 0, 50);
+    catalog_kvs_fini(&kvs);
+    catalog_watch_go(watch, rev);
+}
+
 static void on_again(void *self)
 {
     (void)self;
     pthread_mutex_lock(&mutex);
     agains++;
+    const char *prefix = followed;
     pthread_cond_broadcast(&said);
     pthread_mutex_unlock(&mutex);
+    if (prefix != NULL)
+        follow(prefix);
 }
 
 void watcher_begin(const char *prefix)
 {
     struct catalog_watching w = {.events = on_events, .again = on_again};
     agains = 0;
+    followed = NULL;
     told[0] = '\0';
     ck_assert_int_eq(catalog_watch_begin(c, prefix, w, &watch), ERR_OK);
 }
@@ -99,6 +116,34 @@ void watcher_go(const char *prefix)
     ck_assert_int_eq(catalog_list_at(c, prefix, &kvs, &rev), ERR_OK);
     catalog_kvs_fini(&kvs);
     watcher_go_from(rev);
+}
+
+void watcher_follow(const char *prefix)
+{
+    pthread_mutex_lock(&mutex);
+    followed = prefix;
+    pthread_mutex_unlock(&mutex);
+    follow(prefix);
+}
+
+int watcher_agains(void)
+{
+    pthread_mutex_lock(&mutex);
+    int n = agains;
+    pthread_mutex_unlock(&mutex);
+    return n;
+}
+
+bool watcher_has(const char *event, int timeout_ms)
+{
+    struct timespec until = {0};
+    bool ok = true;
+    pthread_mutex_lock(&mutex);
+    while (strstr(told, event) == NULL && ok)
+        ok = await_change(timeout_ms, &until);
+    ok = strstr(told, event) != NULL;
+    pthread_mutex_unlock(&mutex);
+    return ok;
 }
 
 void watcher_await(const char *expected)

@@ -16,6 +16,11 @@ void watcher_await_again(int n);
 /* Lists, and goes on from there. */
 void watcher_go(const char *prefix);
 void watcher_go_from(int64_t rev);
+/* From now on the watcher lists and goes on by itself whenever it is asked to. */
+void watcher_follow(const char *prefix);
+int watcher_agains(void);
+/* Whether this has been told, as one event: "a=1". Waits at most timeout_ms. */
+bool watcher_has(const char *event, int timeout_ms);
 /* Waits until all that was told is this: "a=1 b=2|-a|" for a and b put at one revision, then a
  * dropped. */
 void watcher_await(const char *expected);
