@@ -19,6 +19,7 @@ enum lock_rank {
     LOCK_RANK_COMMIT = 60,        /* plog: partitions with unwritten batches (leaf) */
     LOCK_RANK_CACHE = 70,         /* plog: the tail cache (leaf) */
     LOCK_RANK_SEGMENTS = 75,      /* plog: one log's list of segments (leaf) */
+    LOCK_RANK_WATCHES = 78,       /* route: who waits for other brokers */
     LOCK_RANK_MAILBOX = 80,       /* http: a loop's mailbox (leaf) */
 };
 

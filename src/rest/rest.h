@@ -7,12 +7,14 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "front/links.h"
 #include "http/http.h"
 #include "queue/queue.h"
 
 struct rest {
-    struct queue *queue;       /* borrowed; set before the server starts, as the clock is */
-    const struct clock *clock; /* borrowed */
+    struct queue *queue;             /* borrowed; set before the server starts, as all here */
+    const struct front_links *links; /* to other brokers; NULL: there are none */
+    const struct clock *clock;       /* borrowed */
 };
 
 enum { REST_ROUTES_MAX = 4 };
