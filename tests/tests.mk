@@ -19,6 +19,7 @@ include tests/unit/catalog.mk
 include tests/unit/queue.mk
 include tests/unit/http.mk
 include tests/unit/front.mk
+include tests/unit/route.mk
 include tests/unit/sqs.mk
 include tests/unit/rest.mk
 include tests/sim/sim.mk
