@@ -22,6 +22,7 @@ include tests/unit/peer.mk
 include tests/unit/cluster.mk
 include tests/unit/cluster_data.mk
 include tests/unit/front.mk
+include tests/unit/route.mk
 include tests/unit/sqs.mk
 include tests/unit/rest.mk
 include tests/sim/sim.mk

@@ -95,6 +95,12 @@ static enum err cluster_begin(struct membership *m, const struct serve_options *
     return e;
 }
 
+static bool url_of(void *self, uint32_t broker, char out[PEER_URL_BYTES_MAX + 1])
+{
+    const struct membership *m = self;
+    return cluster_url(m->cluster, broker, out);
+}
+
 enum err membership_start(struct membership *m, const struct serve_options *o,
                           const struct clock *clock, const struct disk *disk,
                           const char *client_url)
@@ -116,10 +122,42 @@ enum err membership_start(struct membership *m, const struct serve_options *o,
         .peer_from = text_or_null(o->peer_from),
         .client_url = o->client_url[0] == '\0' ? client_url : o->client_url,
     };
+    m->route = route_new(
+        &(struct route_options){.broker = c.broker, .clock = clock, .url = url_of, .self = m});
+    route_routes(m->route, m->routes);
+    c.routes = m->routes;
+    c.routes_n = ROUTE_ROUTES;
     e = cluster_begin(m, o, &c);
     if (e != ERR_OK)
-        catalog_close(m->catalog);
+        membership_end(m);
     return e;
+}
+
+enum err membership_join(struct membership *m, struct queue *q)
+{
+    if (m->cluster == NULL)
+        return ERR_OK;
+    enum err e = cluster_join(m->cluster, q);
+    if (e == ERR_OK)
+        route_begin(m->route, cluster_peer(m->cluster), q);
+    return e;
+}
+
+const struct front_links *membership_links(const struct membership *m)
+{
+    return m->route == NULL ? NULL : route_links(m->route);
+}
+
+void membership_resign(struct membership *m)
+{
+    if (m->cluster != NULL)
+        cluster_resign(m->cluster);
+}
+
+void membership_leave(struct membership *m)
+{
+    if (m->cluster != NULL)
+        cluster_leave(m->cluster);
 }
 
 void membership_end(struct membership *m)
@@ -127,6 +165,7 @@ void membership_end(struct membership *m)
     if (m->catalog == NULL)
         return;
     cluster_free(m->cluster);
+    route_free(m->route);
     catalog_close(m->catalog);
     *m = (struct membership){0};
 }

@@ -186,6 +186,7 @@ static enum err server_start(struct broker *b)
 {
     b->admin.queue = b->queue;
     b->rest = (struct rest){.queue = b->queue, .clock = &b->clock};
+    b->rest.links = b->sqs.links = membership_links(&b->membership);
     if (b->membership.cluster != NULL) {
         b->rest.put_cluster = put_cluster;
         b->rest.cluster = b->membership.cluster;
@@ -244,8 +245,7 @@ static int broker_run(struct broker *b, const sigset_t *stops)
     if (e != ERR_OK)
         return start_failed(b, e);
     queue_threads_start(b->queue);
-    if (b->membership.cluster != NULL) /* before clients ask for topics that it tells of */
-        e = cluster_join(b->membership.cluster, b->queue);
+    e = membership_join(&b->membership, b->queue); /* before clients ask for its topics */
     if (e == ERR_OK) {
         e = server_start(b);
         if (e != ERR_OK)
@@ -263,10 +263,10 @@ static int broker_run(struct broker *b, const sigset_t *stops)
         notify_supervisor("STOPPING=1");
         http_server_drain(b->server);
     }
-    if (b->membership.cluster != NULL)
-        cluster_leave(b->membership.cluster);
+    membership_resign(&b->membership);
     if (b->server != NULL)
         http_server_stop(b->server, b->options.stop_timeout_s * 1000);
+    membership_leave(&b->membership);
     queue_threads_stop(b->queue);
     bool failed = queue_failed(b->queue);
     sqs_fini(&b->sqs);

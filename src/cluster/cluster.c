@@ -184,6 +184,10 @@ static void self_init(struct cluster *c, const struct cluster_options *o)
 static enum err listener_open(struct cluster *c, const struct cluster_options *o)
 {
     struct peer *p;
+    CHECK(o->routes_n <= CLUSTER_MORE_ROUTES);
+    memcpy(c->routes, c->data.routes, sizeof c->data.routes);
+    if (o->routes_n > 0)
+        memcpy(c->routes + CLUSTER_SERVE_ROUTES, o->routes, o->routes_n * sizeof o->routes[0]);
     struct peer_options options = {.address = o->peer_address,
                                    .port = o->peer_port,
                                    .from = o->peer_from,
@@ -192,8 +196,8 @@ static enum err listener_open(struct cluster *c, const struct cluster_options *o
                                    .key = o->key,
                                    .clock = o->clock,
                                    .rng = {rng_next(&c->rng)},
-                                   .routes = c->data.routes,
-                                   .routes_n = CLUSTER_SERVE_ROUTES};
+                                   .routes = c->routes,
+                                   .routes_n = CLUSTER_SERVE_ROUTES + o->routes_n};
     enum err e = peer_start(&options, &p);
     if (e == ERR_OK)
         atomic_store(&c->peer, p);
@@ -310,14 +314,24 @@ static void stop(struct cluster *c)
     cluster_self_forget(&c->self);
 }
 
-void cluster_leave(struct cluster *c)
+void cluster_resign(struct cluster *c)
 {
     flag_set(c, &c->is_leaving);
     lock_take(&c->lk);
     while (c->has_threads && !c->has_left)
         lock_signal_wait(&c->tick_wake, &c->lk, -1);
     lock_give(&c->lk);
+}
+
+void cluster_leave(struct cluster *c)
+{
+    cluster_resign(c);
     stop(c);
+}
+
+struct peer *cluster_peer(struct cluster *c)
+{
+    return atomic_load(&c->peer);
 }
 
 void cluster_abandon(struct cluster *c)

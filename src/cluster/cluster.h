@@ -37,7 +37,11 @@ struct cluster_options {
     const char *peer_from;  /* where connections to peers come from; NULL: anywhere */
     const char *client_url; /* of the front, told to others and to clients that ask */
     struct bytes key;       /* shared by the cluster's brokers */
+    /* What else the listener serves; borrowed until cluster_free. */
+    const struct peer_route *routes;
+    size_t routes_n; /* at most CLUSTER_MORE_ROUTES */
 };
+enum { CLUSTER_MORE_ROUTES = 4 };
 
 /* Learns which cluster the catalogue is (the first broker of all names it) and opens the listener;
  * nothing is asked or answered yet. ERR_IN_USE, ERR_INVALID: the address, or the id. ERR_CONFLICT:
@@ -51,7 +55,13 @@ const struct queue_links *cluster_links(struct cluster *c);
  * ERR_CONFLICT: another store is registered under it (--replace); ERR_CORRUPT; ERR_BUSY. One line
  * in the log says what and what to do. */
 enum err cluster_join(struct cluster *c, struct queue *q) MUST_USE;
-/* Resigns, revokes the session, stops asking and answering. The queue is still open. */
+/* For calls to other brokers: there from cluster_start to cluster_leave. */
+struct peer *cluster_peer(struct cluster *c);
+/* Where a broker's peers reach it. False: it is not known. Any thread, leaf locks only. */
+bool cluster_url(struct cluster *c, uint32_t broker, char url[PEER_URL_BYTES_MAX + 1]);
+/* Others lead what this broker led, and its session is revoked; it still asks and answers. */
+void cluster_resign(struct cluster *c);
+/* Resigns if it did not yet, and stops asking and answering. The queue is still open. */
 void cluster_leave(struct cluster *c);
 /* Once the queue is closed. Also without join and leave. */
 void cluster_free(struct cluster *c);

@@ -46,6 +46,7 @@ struct cluster {
     uint32_t broker;
     struct queue_links links;
     struct cluster_data data;
+    struct peer_route routes[CLUSTER_SERVE_ROUTES + CLUSTER_MORE_ROUTES];
     struct peer *_Atomic peer;
     struct queue *_Atomic queue; /* NULL until cluster_join */
 
@@ -88,8 +89,6 @@ struct cluster {
 /* Takes w; any thread. */
 void cluster_work_add(struct cluster *c, struct cluster_work *w);
 void cluster_work_free(struct cluster_work *w);
-/* False: such a broker, or its address, is not known. Any thread, leaf locks only. */
-bool cluster_url(struct cluster *c, uint32_t broker, char url[PEER_URL_BYTES_MAX + 1]);
 /* As the process' death, for tests: nobody is told. Then cluster_free. */
 void cluster_abandon(struct cluster *c);
 

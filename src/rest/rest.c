@@ -83,6 +83,7 @@ static void handle(void *self, struct http_request *r)
     struct rest_path path;
     rest_call_init(c, r);
     c->front = self;
+    c->call.links = c->front->links;
     c->fault.arena = c->arena;
     if (!rest_path_read(http_path(r), c->arena, &path, &c->fault)) {
         rest_reply_fault(c);

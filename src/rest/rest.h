@@ -8,12 +8,14 @@
 
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "front/links.h"
 #include "http/http.h"
 #include "queue/queue.h"
 
 struct rest {
-    struct queue *queue;       /* borrowed; set before the server starts, as the clock is */
-    const struct clock *clock; /* borrowed */
+    struct queue *queue;             /* borrowed; set before the server starts, as all here */
+    const struct front_links *links; /* to other brokers; NULL: there are none */
+    const struct clock *clock;       /* borrowed */
     /* Writes what is known of the cluster, as one object; NULL: the broker is alone. Any thread. */
     void (*put_cluster)(void *cluster, struct json_writer *w);
     void *cluster;

@@ -2,7 +2,7 @@
 # Fuzzing targets: with --enable-fuzz libFuzzer drives them (scripts/fuzz), else `make check` replays
 # their corpus. A target links only the rooms that it names.
 FUZZ_TARGETS = %D%/target_aws_json %D%/target_batch %D%/target_catalog %D%/target_fronts \
-	%D%/target_http \
+	%D%/target_hop %D%/target_http \
 	%D%/target_json %D%/target_peer %D%/target_query %D%/target_raw %D%/target_receipt %D%/target_record %D%/target_rest \
 	%D%/target_snapshot %D%/target_store
 check_PROGRAMS += $(FUZZ_TARGETS)
@@ -40,6 +40,10 @@ FUZZ_LIBS = libfuzzlib.a libbase.a $(FUZZ_DRIVER) $(NETTLE_LIBS)
 %C%_target_snapshot_SOURCES = %D%/target_snapshot.c %D%/partition_walk.c %D%/partition_walk.h
 %C%_target_snapshot_CFLAGS = $(TEST_CFLAGS)
 %C%_target_snapshot_LDADD = $(%C%_target_record_LDADD)
+
+%C%_target_hop_SOURCES = %D%/target_hop.c
+%C%_target_hop_CFLAGS = $(TEST_CFLAGS)
+%C%_target_hop_LDADD = libfuzzlib.a libroute.a $(FUZZ_LIBS)
 
 %C%_target_store_SOURCES = %D%/target_store.c %D%/store_base.c %D%/store_base.h %D%/store_seal.c
 %C%_target_store_CFLAGS = $(TEST_CFLAGS)
