@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The API's description, a page for each problem, and the cluster. */
 #include "base/check.h"
-#include "rest/call.h"
+#include "rest/put.h"
 
 /* api/openapi.yaml line by line, written into this folder by the build (room.mk). */
 extern const char *const rest_openapi_lines[];
