@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One thread puts the requests together; it owns the conversations and never does I/O. Notes come
- * to it from any thread, the ends of calls from the client's thread, which has given the answers to
- * the queue before. */
+/* One thread puts the requests together (DATA.md); it owns the conversations and never does I/O.
+ * Notes come to it from any thread, the ends of calls from the client's thread, which has given the
+ * answers to the queue before. */
 #include "cluster/fetcher.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The followers' end of replication: sends what the replicas ask of their leaders, and brings the
- * answers to the queue. README.md says how requests are put together.
+ * answers to the queue. DATA.md says how requests are put together.
  *
  * Life: new; join; ... stop, while the queue is still open; peer_stop; free. What is noted before
  * the join waits for it; what is noted after the stop is forgotten. */

@@ -14,6 +14,9 @@
 enum {
     CALLS_MAX = 2, /* under way: a broker that joins needs a thousand, and they are not small */
     ANSWER_MS = 60000,
+    /* A failure is told so much later: the replica asks again soon after, for as long as it takes.
+     */
+    FAILED_MS = 200,
 };
 
 struct snapshot_want {
@@ -23,6 +26,7 @@ struct snapshot_want {
     uint64_t epoch;
     enum err e;
     struct buf came; /* ERR_OK */
+    int64_t due_ms;  /* boot time; when the queue is told */
     TAILQ_ENTRY(snapshot_want) link;
 };
 TAILQ_HEAD(snapshot_wants, snapshot_want);
@@ -38,7 +42,7 @@ struct cluster_snapshots {
     struct lock_signal changed;
     /* guarded by lock */
     struct snapshot_wants wanted, came;
-    size_t under_way;
+    size_t under_way; /* from the question until the queue was told */
     bool is_stopping;
 };
 
@@ -67,9 +71,9 @@ static void on_done(void *self, enum err e, int status, struct bytes body)
     w->e = e == ERR_OK && status != 200 ? ERR_NOT_FOUND : e;
     if (w->e == ERR_OK)
         buf_put_bytes(&w->came, body);
+    w->due_ms = clock_boot_ms(s->options.clock) + (w->e == ERR_OK ? 0 : FAILED_MS);
     lock_take(&s->lock);
     TAILQ_INSERT_TAIL(&s->came, w, link);
-    s->under_way--;
     lock_signal_all(&s->changed);
     lock_give(&s->lock);
 }
@@ -81,6 +85,9 @@ static void came_put(struct cluster_snapshots *s, struct snapshot_want *w)
     queue_copy_snapshot_put(s->queue, &w->of, w->epoch,
                             w->e == ERR_OK ? buf_bytes(&w->came) : BYTES_NONE);
     want_free(w);
+    lock_take(&s->lock);
+    s->under_way--;
+    lock_give(&s->lock);
 }
 
 static void want_ask(struct cluster_snapshots *s, struct snapshot_want *w)
@@ -99,14 +106,31 @@ static void want_ask(struct cluster_snapshots *s, struct snapshot_want *w)
     buf_fini(&body);
 }
 
+/* One that came and is due, or NULL and *left_ms until one is: -1, none has come. */
+static struct snapshot_want *came_due_locked(struct cluster_snapshots *s, int64_t *left_ms)
+{
+    int64_t now_ms = clock_boot_ms(s->options.clock);
+    struct snapshot_want *w;
+    *left_ms = -1;
+    TAILQ_FOREACH(w, &s->came, link)
+    {
+        if (w->due_ms <= now_ms)
+            return w;
+        if (*left_ms < 0 || w->due_ms - now_ms < *left_ms)
+            *left_ms = w->due_ms - now_ms;
+    }
+    return NULL;
+}
+
 /* What is to be done next: one that came, or one to ask for (then *asks). NULL: it is time to stop.
  */
 static struct snapshot_want *work_next(struct cluster_snapshots *s, bool *asks)
 {
     struct snapshot_want *w = NULL;
+    int64_t left_ms;
     lock_take(&s->lock);
     while (!s->is_stopping && w == NULL) {
-        if ((w = TAILQ_FIRST(&s->came)) != NULL) {
+        if ((w = came_due_locked(s, &left_ms)) != NULL) {
             TAILQ_REMOVE(&s->came, w, link);
             *asks = false;
         } else if (s->under_way < CALLS_MAX && (w = TAILQ_FIRST(&s->wanted)) != NULL) {
@@ -114,7 +138,7 @@ static struct snapshot_want *work_next(struct cluster_snapshots *s, bool *asks)
             s->under_way++;
             *asks = true;
         } else {
-            lock_signal_wait(&s->changed, &s->lock, -1);
+            lock_signal_wait(&s->changed, &s->lock, left_ms);
         }
     }
     lock_give(&s->lock);
@@ -171,20 +195,22 @@ void cluster_snapshots_stop(struct cluster_snapshots *s)
     s->is_joined = false;
 }
 
-static void wants_free(struct snapshot_wants *wants)
+static size_t wants_free(struct snapshot_wants *wants)
 {
     struct snapshot_want *w;
-    while ((w = TAILQ_FIRST(wants)) != NULL) {
+    size_t n = 0;
+    for (; (w = TAILQ_FIRST(wants)) != NULL; n++) {
         TAILQ_REMOVE(wants, w, link);
         want_free(w);
     }
+    return n;
 }
 
 void cluster_snapshots_free(struct cluster_snapshots *s)
 {
-    CHECK(!s->is_joined && s->under_way == 0); /* peer_stop came before */
+    CHECK(!s->is_joined);
     wants_free(&s->wanted);
-    wants_free(&s->came);
+    CHECK(wants_free(&s->came) == s->under_way); /* peer_stop came before */
     lock_signal_fini(&s->changed);
     lock_fini(&s->lock);
     mem_free(s);

@@ -5,10 +5,7 @@
 #include "base/note.h"
 #include "peer/inside.h"
 
-enum {
-    POLL_MS = 1000,
-    CONNECTIONS_KEPT_MAX = 256,
-};
+enum { POLL_MS = 1000 };
 
 /* Both lists' calls are taken out one by one: `done` may post the next one. */
 static void take_posted(struct peer_client *k, struct peer_calls *out)
@@ -96,7 +93,7 @@ enum err client_start(struct peer *p, uint64_t process)
     lock_init(&k->lock, LOCK_RANK_PEER);
     k->multi = curl_multi_init();
     CHECK(k->multi != NULL);
-    curl_multi_setopt(k->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_KEPT_MAX);
+    curl_multi_setopt(k->multi, CURLMOPT_MAXCONNECTS, (long)CLIENT_CONNECTIONS_KEPT_MAX);
     if (pthread_create(&k->thread, NULL, run, p) == 0)
         return ERR_OK;
     note(NOTE_ERROR, "peer", "no thread for calls to other brokers");

@@ -53,7 +53,7 @@ struct peer_call {
 };
 TAILQ_HEAD(peer_calls, peer_call);
 
-enum { CLIENT_SPARES_MAX = 64 };
+enum { CLIENT_SPARES_MAX = 64, CLIENT_CONNECTIONS_KEPT_MAX = 256 };
 
 /* Draining: calls end with ERR_STOPPING as soon as they are posted. Handlers that still run may
  * post. */
@@ -95,6 +95,7 @@ bool peer_may_note(struct peer *p, struct peer_quiet *q);
 /* ---- listener.c ---- */
 enum err listener_start(struct peer *p, const struct peer_options *o) MUST_USE;
 void listener_stop(struct peer *p);
+unsigned listener_sockets_max(void);
 
 /* ---- client.c ---- */
 enum err client_start(struct peer *p, uint64_t process) MUST_USE;

@@ -83,6 +83,10 @@ static bool is_signed(struct peer *p, struct http_request *r, const struct sign_
                       struct refusal *out)
 {
     sign_text expected;
+    if (http_query(r).n > 0) {
+        refuse(out, 401, "the request has a query, which nothing signs");
+        return false;
+    }
     sign_request(&p->key, h, http_path(r), http_body(r), expected);
     if (digest_equal(http_header(r, SIGN_SIGNATURE_HEADER), bytes_of_text(expected)))
         return true;
@@ -151,6 +155,11 @@ enum err listener_start(struct peer *p, const struct peer_options *o)
     http.routes_n = o->routes_n;
     http.clock = p->clock;
     return http_server_start(&http, &p->server);
+}
+
+unsigned listener_sockets_max(void)
+{
+    return http_sockets_max(CONNECTIONS_MAX, LOOPS);
 }
 
 void listener_stop(struct peer *p)

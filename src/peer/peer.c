@@ -75,3 +75,8 @@ uint16_t peer_port(const struct peer *p)
 {
     return http_server_port(p->server);
 }
+
+unsigned peer_sockets_max(void)
+{
+    return listener_sockets_max() + CLIENT_CONNECTIONS_KEPT_MAX;
+}

@@ -60,6 +60,8 @@ struct peer_options {
 /* ERR_IN_USE, ERR_PERMISSION, ERR_INVALID. */
 enum err peer_start(const struct peer_options *o, struct peer **out) MUST_USE;
 uint16_t peer_port(const struct peer *p);
+/* How many sockets a peer may have open, but for calls beyond 256 at one time. */
+unsigned peer_sockets_max(void);
 /* Ends all calls with ERR_STOPPING, answers what is parked, then frees p. */
 void peer_stop(struct peer *p);
 

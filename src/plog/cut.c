@@ -306,7 +306,8 @@ enum err cut_recover(struct plog_log *l, struct bytes payload)
     struct tail to = {le_load_u64(at), le_load_u64(at + 8), le_load_u64(at + 16),
                       le_load_u64(at + 24)};
     if (to.offset > UINT64_MAX / 2 || to.number > to.offset || to.segment > to.offset ||
-        (to.position > 0 && to.offset == 0))
+        to.offset < l->start_offset || to.number < l->start_number ||
+        (to.position > 0 && to.segment == to.offset))
         return ERR_CORRUPT;
     if (to.segment != l->mark.segment || to.position < l->mark.position)
         l->mark_index_entries = 0;

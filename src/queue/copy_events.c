@@ -79,7 +79,7 @@ void queue_copy_key(struct queue *q, const struct queue_copy_id *of, const struc
     struct queue_partition *p = copy_lend(q, of);
     if (p == NULL)
         return;
-    (void)!copy_attach(p, key); /* a failure is noted, and the next key tries again */
+    copy_attach(p, key);
     copy_key(p, key, serial);
     queue_topic_give_back(p->topic);
 }

@@ -113,7 +113,7 @@ void copy_serve_if_folded_locked(struct queue_partition *p, struct copy_after *a
 /* ---- copy_topic.c ---- */
 
 /* If this broker is one of the key's members and p has no log here, it gets one. Blocks. */
-enum err copy_attach(struct queue_partition *p, const struct replica_key *key) MUST_USE;
+void copy_attach(struct queue_partition *p, const struct replica_key *key);
 /* The first keys of a new topic's partitions, one each, to be freed; `copies` and `min_isr` of its
  * settings are filled in. ERR_NOT_ENOUGH: there are too few brokers. */
 enum err copy_place(struct queue *q, struct topic_config *config,

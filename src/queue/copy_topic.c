@@ -56,21 +56,25 @@ static struct plog_log *find_log(struct queue *q, const uint8_t topic[16], uint3
     return s.log;
 }
 
-enum err copy_attach(struct queue_partition *p, const struct replica_key *key)
+static bool lacks_log(struct queue_partition *p, const struct replica_key *key)
+{
+    lock_take(&p->lk);
+    bool lacks = p->log == NULL && p->closed && p->away;
+    lock_give(&p->lk);
+    return lacks && replica_key_find(key, p->q->links->broker) != NULL;
+}
+
+/* Between enter and leave. */
+static enum err attach(struct queue_partition *p, const struct replica_key *key)
 {
     struct queue *q = p->q;
-    lock_take(&p->lk);
-    bool is_there = p->log != NULL || (p->closed && !p->away);
-    lock_give(&p->lk);
-    if (is_there || replica_key_find(key, q->links->broker) == NULL)
+    if (!lacks_log(p, key))
         return ERR_OK;
     struct plog_id id = {.partition = p->index};
     memcpy(id.topic, p->topic->id.at, sizeof id.topic);
     struct plog_log *log = find_log(q, id.topic, id.partition);
     bool is_new = log == NULL;
     enum err e = is_new ? plog_create(q->plog, id, &log) : ERR_OK;
-    if (e == ERR_EXISTS) /* by a key that came at the same time */
-        return ERR_OK;
     if (e != ERR_OK) {
         note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy cannot be made: %s",
              p->topic->name, (unsigned)p->index, err_text(e));
@@ -88,6 +92,15 @@ enum err copy_attach(struct queue_partition *p, const struct replica_key *key)
     copy_tell_sessions(p);
     house_touch(p);
     return ERR_OK;
+}
+
+void copy_attach(struct queue_partition *p, const struct replica_key *key)
+{
+    if (!lacks_log(p, key))
+        return;
+    enter(p->q);
+    (void)!attach(p, key); /* a failure is noted, and the next key tries again */
+    leave(p->q);
 }
 
 static void put_away(struct queue_topic *t)
@@ -159,7 +172,7 @@ static enum err take_in(struct queue *q, const struct topic_config *config, int6
         waiters_kick(&t->waiters);
     }
     for (uint32_t i = 0; i < t->partitions_n; i++) {
-        enum err attached = copy_attach(&t->partitions[i], &keys[i]);
+        enum err attached = attach(&t->partitions[i], &keys[i]);
         e = attached == ERR_OK ? e : attached;
         copy_key(&t->partitions[i], &keys[i], 0);
     }

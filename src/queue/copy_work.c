@@ -115,9 +115,7 @@ void copy_forget_state_locked(struct queue_partition *p)
     p->head_accepted_ms = INT64_MIN;
     heads_fini(&p->heads);
     memset(&p->heads, 0, sizeof p->heads);
-    partition_window_free(p->window);
-    p->window = NULL;
-    window_count_locked(p);
+    window_drop_locked(p);
     p->moves_newest = p->moves_watched = (struct move_place){0, 0};
     p->moves_committed_end = 0;
     p->finished_number = p->finished_end = 0;
@@ -162,6 +160,7 @@ void copy_serve_if_folded_locked(struct queue_partition *p, struct copy_after *a
     CHECK(partition_next_number(p->state) == plog_end_number(p->log));
     struct partition_live live = account_now_locked(p);
     account_change(p->topic, live.messages, live.bytes);
+    window_drop_locked(p); /* whoever looked in has filled it, but nobody has gone on with it */
     copy_set_serves_locked(p, true);
     after->serves = true;
     move_recover(p);
@@ -339,6 +338,8 @@ void copy_begin_state_locked(struct queue_partition *p)
     c->fold_fresh = c->to_fold = true;
     snapshot_count(p->q, -(int64_t)p->log_bytes);
     p->log_bytes = p->snapshot_bytes = 0;
+    /* A damaged log had no owner yet who could say. */
+    plog_commit_by_owner(p->log, plog_start_offset(p->log));
     copy_work_list_locked(p);
 }
 

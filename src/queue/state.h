@@ -457,6 +457,7 @@ struct partition_window *window_locked(struct queue_partition *p);
 enum err window_fill(struct queue_partition *p, uint64_t number) MUST_USE;
 /* The window may have grown: counts it. */
 void window_count_locked(struct queue_partition *p);
+void window_drop_locked(struct queue_partition *p);
 /* Gives up windows until all fit into their bound. No lock held. */
 void windows_bound(struct queue *q);
 

@@ -19,7 +19,7 @@ struct rest {
     void *cluster;
 };
 
-enum { REST_ROUTES_MAX = 4 };
+enum { REST_ROUTES_MAX = 5 };
 
 /* Writes the room's routes; gives their number. `s` is lent to the server. */
 size_t rest_routes(struct rest *s, struct http_route out[REST_ROUTES_MAX]);

@@ -154,13 +154,24 @@ def snapshots():
             write("snapshot", "%s-%d" % (name, fifo), struct.pack("<H", len(state)) + state + bytes([steps[0] | fifo]) + steps[1:])
 
 
+def batch(records, flags=0):
+    body = b"".join(varint(len(p) + 1) + bytes([t]) + p for t, p in records)
+    return b"LLB\1" + struct.pack("<IIIQIIQQqQ", 0, 64 + len(body), flags, 5, max(1, len(records)), sum(t == 1 for t, p in records), 3, 1, 77, 5) + body
+
+
 def batches():
-    def batch(records, flags=0):
-        body = b"".join(varint(len(p) + 1) + bytes([t]) + p for t, p in records)
-        return b"LLB\1" + struct.pack("<IIIQIIQQqQ", 0, 64 + len(body), flags, 5, max(1, len(records)), sum(t == 1 for t, p in records), 3, 1, 77, 5) + body
     for name, text in (("one", batch([message()])), ("many", batch([GROUP, message(), (4, b"\1\0\0")])), ("gap", batch([], 8)), ("empty", b"")):
         write("batch", name, b"\1" + text)
         write("batch", name + "-unsealed", b"\0" + text)
+
+
+def raws():
+    def sized(text):
+        return text[:8] + struct.pack("<I", len(text)) + text[12:]
+    one, many, gap = batch([message()]), batch([GROUP, message(), (4, b"\1\0\0")]), batch([], 8)
+    for name, text in (("one", sized(one)), ("three", sized(one) + sized(gap) + sized(many)), ("gap", sized(gap)), ("cut", sized(many) + sized(one)[:70]), ("miscounted", sized(many)[:24] + b"\7" + sized(many)[25:])):
+        write("raw", name, b"\1" + text)
+    write("raw", "unsealed", b"\0" + sized(one))
 
 
 def receipts():
@@ -280,5 +291,5 @@ def peers():
         write("peer", name + "-long", bytes([i, 1]) + data + b"\0")
 
 
-for make in (fronts, aws_json, query, http, json_texts, records, snapshots, batches, receipts, catalog, rest, stores, peers):
+for make in (fronts, aws_json, query, http, json_texts, records, snapshots, batches, raws, receipts, catalog, rest, stores, peers):
     make()

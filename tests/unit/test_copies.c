@@ -335,6 +335,34 @@ START_TEST(a_new_copy_begins_with_a_snapshot_where_the_log_was_released)
 }
 END_TEST
 
+static void flip_in_log(void *broker, const char *path, uint64_t bytes)
+{
+    struct broker *b = broker;
+    if (strstr(path, ".log") != NULL && bytes > 80)
+        fault_disk_flip(b->disk, path, 70, 3);
+}
+
+START_TEST(a_copy_whose_bytes_have_rotted_is_made_anew)
+{
+    make_topic(1, "q", 1, 3, 1, NULL);
+    ck_assert_int_eq(send_to(1, "q", "a"), ERR_OK);
+    ck_assert_int_eq(send_to(1, "q", "b"), ERR_OK);
+    uint64_t before = status_of(3, "q", 0).incarnation;
+    queue_close(world.brokers[3].q);
+    world.brokers[3].q = NULL;
+    fault_disk_each(world.brokers[3].disk, flip_in_log, &world.brokers[3]);
+    broker_start(3);
+    world_pass(2000);
+    ck_assert_uint_ne(status_of(3, "q", 0).incarnation, before);
+    ck_assert_uint_eq(status_of(1, "q", 0).isr_size, 3);
+    ck_assert_uint_eq(state_of(3, "q", 0), state_of(1, "q", 0));
+    broker_die(1, true);
+    elect("q", 3);
+    world_pass(500);
+    ck_assert_str_eq(drain(3, "q"), "a b");
+}
+END_TEST
+
 START_TEST(all_may_stop_and_start_again)
 {
     make_topic(1, "q", 2, 3, 1, NULL);
@@ -396,6 +424,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_zombie_hands_out_nothing);
     tcase_add_test(t, a_lost_disk_is_filled_again);
     tcase_add_test(t, a_new_copy_begins_with_a_snapshot_where_the_log_was_released);
+    tcase_add_test(t, a_copy_whose_bytes_have_rotted_is_made_anew);
     tcase_add_test(t, all_may_stop_and_start_again);
     tcase_add_test(t, a_deleted_topic_goes_everywhere);
     suite_add_tcase(s, t);

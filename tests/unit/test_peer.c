@@ -388,6 +388,7 @@ START_TEST(what_is_not_signed_by_the_key_is_refused)
     r = raw_good();
     ck_assert_int_eq(raw_send(&r, r.path, "hellO", true, why), 401);
     ck_assert_int_eq(raw_send(&r, "/_r/v1/park", r.body, true, why), 401);
+    ck_assert_int_eq(raw_send(&r, "/_r/v1/echo?a=b", r.body, true, why), 401);
     ck_assert_int_eq(raw_send(&r, r.path, r.body, true, why), 201); /* nothing of it was spent */
 }
 END_TEST
