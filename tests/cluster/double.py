@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 
-TOPICS = ("demo", "q", "o.fifo", "s", "d")
 FAULT = os.environ.get("DOUBLE_FAULT", "")
 
 
@@ -75,13 +74,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def topics(self):
+        conn = http.client.HTTPConnection("127.0.0.1", int(os.environ["DOUBLE_PORT"]), timeout=10)
+        conn.request("GET", "/v1/topics?limit=1000")
+        got = json.loads(conn.getresponse().read())
+        conn.close()
+        return [t["name"] for t in got["topics"]]
+
     def cluster(self):
         alive, epoch = self.members.alive, self.members.revision
         leader = alive[0] if len(alive) > 1 else 0
         return {"cluster": option("cluster"), "broker": self.members.id, "controller": leader,
                 "brokers": [{"id": b, "live": b in alive, "draining": False, "peer_url": "", "client_url": ""} for b in (1, 2, 3)],
                 "partitions": [{"topic": t, "partition": 0, "leader": leader, "epoch": epoch, "isr": alive,
-                                "members": [1, 2, 3], "min_isr": 2, "state": "ok"} for t in TOPICS]}
+                                "members": [1, 2, 3], "min_isr": 2, "state": "ok"} for t in self.topics()]}
 
     def do_ANY(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -21,7 +21,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [p for p in (HERE, os.path.join(HERE, "..", "lib")) if p not in sys.path]
@@ -38,6 +37,8 @@ def why_not():
     """None, or why no cluster can be had here."""
     if not shutil.which("etcd"):
         return "etcd is not installed (scripts/packages cluster)"
+    if not shutil.which(BINARY.split()[0]):
+        return f"there is no {BINARY}; LEASELOG=path names another broker"
     got = subprocess.run([*BINARY.split(), "serve", "--help"], capture_output=True, text=True)
     return None if "--etcd" in got.stdout else f"{BINARY} does not know --etcd: it serves alone"
 

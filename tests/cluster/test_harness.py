@@ -49,6 +49,7 @@ class Alone:
 @test
 def a_cluster_starts_loses_its_leader_and_heals():
     with Doubles() as c:
+        c.client(1).call("CreateQueue", QueueName="q")
         assert c.wait_leader() == 1
         old = c.processes[1].pid()
         c.kill(1)
