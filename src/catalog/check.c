@@ -44,6 +44,8 @@ static enum err hex_check(struct bytes value, size_t n)
 
 enum err catalog_value_check(const char *key, struct bytes value)
 {
+    if (strcmp(key, "k/copy") == 0)
+        return catalog_copy_marker_check(value);
     if (strcmp(key, "k/epoch") == 0)
         return catalog_epoch_check(value);
     if (strcmp(key, "k/receipt") == 0)

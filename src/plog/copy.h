@@ -17,7 +17,8 @@
  * this is never called, committed is the durable end. It begins at `committed` (<= durable end). */
 void plog_commit_by_owner(struct plog_log *l, uint64_t committed);
 /* [owner] Never goes back; never above the durable end. The log knows the number that belongs to
- * each such offset while its batches are in the tail cache, and else finds it. */
+ * each such offset while its batches are in the tail cache, and else reads the segment for it.
+ * Within a GAP the number may be too low, by messages that are gone. */
 void plog_commit_to(struct plog_log *l, uint64_t committed);
 uint64_t plog_committed(const struct plog_log *l);        /* any thread (acquire) */
 uint64_t plog_committed_number(const struct plog_log *l); /* any thread; read after the above */
@@ -69,7 +70,10 @@ enum err plog_truncate(struct plog_log *l, uint64_t end) MUST_USE;
 
 /* The log is empty and begins at (start, start_number), and `state` is its snapshot at
  * snapshot_offset >= start. plog_snapshot_read says ERR_NOT_FOUND until the durable end has come to
- * it. With snapshot_offset == 0 there is none. All that was there before is gone, in one step. */
+ * it. With snapshot_offset == 0 there is none. All that was there before is gone, in one step, and
+ * so is the log's damage, if it was damaged; cursors answer ERR_GONE. What the owner said to be
+ * committed is `start` now. Nobody writes a snapshot meanwhile, or asks which copy this is.
+ * ERR_INVALID; ERR_NO_SPACE: all is as before; ERR_FAILED. */
 enum err plog_begin_anew(struct plog_log *l, uint64_t start, uint64_t start_number,
                          uint64_t start_last_epoch, uint64_t snapshot_offset,
                          struct bytes state) MUST_USE;
@@ -79,11 +83,13 @@ uint64_t plog_start_last_epoch(const struct plog_log *l);
 
 /* ---- incarnations ---- */
 
-/* A random number, drawn when the log's folder is made (plog_create) and never 0; it survives
- * restarts, and is what the catalogue knows this copy by. */
+/* A random number, drawn when the log is made (plog_create) and never 0; it survives restarts and
+ * new beginnings, and is what the catalogue knows this copy by. (Logs from before copies have small
+ * numbers, counted in their store.) */
 uint64_t plog_incarnation(const struct plog_log *l);
 /* Durable when it returns: the log has this incarnation from now on, and what it holds is not to be
- * believed (also after a restart) until plog_begin_anew. */
+ * believed (also after a restart) until plog_begin_anew. Of a damaged log too. No lock held.
+ * ERR_INVALID: 0; ERR_NO_SPACE: all is as before; ERR_FAILED. */
 enum err plog_adopt(struct plog_log *l, uint64_t incarnation) MUST_USE;
 /* True between the two. */
 bool plog_is_adopted(const struct plog_log *l);

@@ -61,6 +61,10 @@ enum err copy_read(struct plog_log *l)
         e = copy_decode(buf_bytes(&b), &l->copy);
     if (e == ERR_TOO_BIG)
         e = ERR_CORRUPT;
+    /* Its name may be in the page cache only, when the sync of the folder has failed; what it says
+     * must not be taken back. */
+    if (e == ERR_OK)
+        e = l->plog->disk->sync_dir(l->plog->disk->self, l->dir);
     if (e == ERR_NOT_FOUND)
         e = ERR_OK;
     else if (e != ERR_OK)

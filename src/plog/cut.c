@@ -235,6 +235,7 @@ static bool reopen_last(struct plog_log *l, const struct tail *mark, const struc
         s->index_saved = 0;
         s->index_bad = false;
         s->footer_saved = false;
+        l->dir_dirty = true;
     }
     lock_give(&l->lk);
     return fits;
@@ -254,9 +255,12 @@ static enum err apply(struct plog_log *l, const struct tail *to)
         l->mark_index_entries = 0;
         lock_give(&l->plog->commit_lk);
     }
-    if (!fits)
-        index_collect(l, to->segment);
-    return ERR_OK;
+    if (fits)
+        return ERR_OK;
+    /* A later cut is a mark too, but saves no index: what lies here then must not be the old one.
+     */
+    index_collect(l, to->segment);
+    return remove_one(l, to->segment, "index");
 }
 
 static enum err cut(struct plog_log *l, uint64_t end)
@@ -302,7 +306,8 @@ enum err cut_recover(struct plog_log *l, struct bytes payload)
     struct tail to = {le_load_u64(at), le_load_u64(at + 8), le_load_u64(at + 16),
                       le_load_u64(at + 24)};
     if (to.offset > UINT64_MAX / 2 || to.number > to.offset || to.segment > to.offset ||
-        (to.position > 0 && to.offset == 0))
+        to.offset < l->start_offset || to.number < l->start_number ||
+        (to.position > 0 && to.segment == to.offset))
         return ERR_CORRUPT;
     if (to.segment != l->mark.segment || to.position < l->mark.position)
         l->mark_index_entries = 0;

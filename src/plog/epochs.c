@@ -140,6 +140,8 @@ const struct plog_epoch *plog_epochs(const struct plog_log *l, size_t *n)
         return mine->epochs;
     /* A release has moved the start, without the owner's lock. */
     uint64_t start = plog_start_offset(l);
+    if (start == l->end)
+        return mine->epochs;
     while (gone + 1 < mine->epochs_n && mine->epochs[gone + 1].start <= start)
         gone++;
     mine->epochs_n -= gone;

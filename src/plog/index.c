@@ -353,9 +353,15 @@ enum err index_cut(struct plog_log *l, struct segment *s, uint32_t entries)
 {
     const struct disk *d = l->plog->disk;
     s->index_saved = entries;
-    if (entries == 0)
+    if (entries == 0 && l->cuts_ahead == 0)
         return ERR_OK; /* the next save begins the file anew */
     char *path = log_path(l, s->name, "index");
+    if (entries == 0) { /* the log was cut, and it is the index of what was before */
+        enum err e = file_remove(d, path);
+        mem_free(path);
+        l->dir_dirty = true;
+        return e;
+    }
     uint64_t size = 0, want = ((uint64_t)entries + 1) * INDEX_UNIT_BYTES;
     int file;
     enum err e = d->open(d->self, path, DISK_WRITE, &file);

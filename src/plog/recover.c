@@ -131,7 +131,7 @@ static enum err apply_dir_entry(struct recovery *r, const struct entry *e)
 static enum err apply_append(struct recovery *r, const struct entry *e)
 {
     struct plog_log *l = find(r->plog, e);
-    if (l != NULL && e->kind == ENTRY_TRUNCATE)
+    if (l != NULL && e->kind == ENTRY_TRUNCATE && l->cuts_ahead > 0)
         l->cuts_ahead--;
     if (l == NULL || e->kind != ENTRY_APPEND || l->cuts_ahead > 0)
         return ERR_OK;

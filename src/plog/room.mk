@@ -10,4 +10,4 @@ libplog_a_SOURCES = %D%/anew.c %D%/copy_file.c %D%/copy_file.h %D%/cut.c %D%/cut
 	%D%/plog.c %D%/plog.h %D%/raw.c %D%/reader.c %D%/reader.h %D%/recover.c %D%/recover_log.c \
 	%D%/recover_log.h %D%/round.c %D%/segment.c %D%/segment.h %D%/snapshot.c %D%/store.c \
 	%D%/store.h %D%/swap.c %D%/write.c
-EXTRA_DIST += %D%/FORMAT.md
+EXTRA_DIST += %D%/FORMAT.md %D%/COPIES.md

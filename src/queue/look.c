@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "queue/spread.h"
 #include "queue/state.h"
 
 enum {
@@ -92,6 +93,28 @@ enum err queue_count(struct queue_topic *t, struct bytes group, struct queue_cou
     if (e == ERR_OK)
         *out = sum;
     return e;
+}
+
+enum err queue_count_place(struct queue_topic *t, struct bytes group, uint32_t partition,
+                           struct queue_counters *out, struct queue_wait *w)
+{
+    const struct queue_waiters *ws = topic_waiters(t, group);
+    struct queue_partition *p = &t->partitions[partition];
+    struct partition_counters c = {0};
+    enum err e = topic_check(t);
+    if (e == ERR_OK && ws == NULL && !t->compact)
+        e = ERR_NOT_FOUND;
+    if (e == ERR_OK && !queue_copy_is_ours(t, partition))
+        e = ERR_NOT_LEADER;
+    if (e == ERR_OK && ws != NULL)
+        e = count_partition(p, queue_topic_config(t), ws->gid, &c);
+    if (e != ERR_OK)
+        return e;
+    lock_take(&p->lk);
+    wait_mark_locked(w, p);
+    lock_give(&p->lk);
+    *out = (struct queue_counters){c.visible, c.in_flight, c.delayed, c.moving};
+    return ERR_OK;
 }
 
 void queue_partition_look(struct queue_topic *t, uint32_t partition,

@@ -6,6 +6,7 @@
  *   - a poll that was woken and ends, for whatever reason, looks again on behalf of the others. */
 #include "base/check.h"
 #include "queue/copy_inside.h"
+#include "queue/spread.h"
 #include "queue/state.h"
 
 enum { WAKE_AT_A_TIME = 32 };
@@ -194,4 +195,10 @@ void queue_poll_end(struct queue_poll *p, bool passes_on)
     /* One wake may have stood for more than this poll took: whoever was woken looks again. */
     if (was_woken || passes_on)
         waiters_kick(ws);
+}
+
+size_t queue_deliverable_here(struct queue_topic *t, struct bytes group, size_t limit)
+{
+    struct queue_waiters *ws = topic_waiters(t, group);
+    return ws != NULL && topic_check(t) == ERR_OK ? deliverable(ws, limit) : 0;
 }

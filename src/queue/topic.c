@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "queue/spread.h"
 #include "queue/state.h"
 
 static struct topic_settings *settings_new(struct topic_config *config, int64_t rev)
@@ -135,6 +136,13 @@ enum err topic_find_by_id(struct queue *q, const struct uuid *id, struct queue_t
         return ERR_NOT_FOUND;
     *out = t;
     return ERR_OK;
+}
+
+enum err queue_topic_find_id(struct queue *q, const uint8_t id[16], struct queue_topic **out)
+{
+    struct uuid uuid;
+    memcpy(uuid.at, id, sizeof uuid.at);
+    return topic_find_by_id(q, &uuid, out);
 }
 
 /* With one reference left, which is the registry's, nobody looks at replaced settings. Whoever

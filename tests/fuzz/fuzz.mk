@@ -2,8 +2,8 @@
 # Fuzzing targets: with --enable-fuzz libFuzzer drives them (scripts/fuzz), else `make check` replays
 # their corpus. A target links only the rooms that it names.
 FUZZ_TARGETS = %D%/target_aws_json %D%/target_batch %D%/target_catalog %D%/target_fronts \
-	%D%/target_http \
-	%D%/target_json %D%/target_query %D%/target_receipt %D%/target_record %D%/target_rest \
+	%D%/target_hop %D%/target_http \
+	%D%/target_json %D%/target_peer %D%/target_query %D%/target_raw %D%/target_receipt %D%/target_record %D%/target_rest \
 	%D%/target_snapshot %D%/target_store
 check_PROGRAMS += $(FUZZ_TARGETS)
 EXTRA_DIST += scripts/fuzz %D%/README.md %D%/seeds.py %D%/corpus
@@ -27,12 +27,23 @@ FUZZ_LIBS = libfuzzlib.a libbase.a $(FUZZ_DRIVER) $(NETTLE_LIBS)
 %C%_target_batch_CFLAGS = $(TEST_CFLAGS)
 %C%_target_batch_LDADD = libfuzzlib.a libplog.a libdisk.a $(FUZZ_LIBS)
 
+%C%_target_peer_SOURCES = %D%/target_peer.c
+%C%_target_peer_CFLAGS = $(TEST_CFLAGS)
+%C%_target_peer_LDADD = libfuzzlib.a libpeer.a libreplica.a $(FUZZ_LIBS)
+%C%_target_raw_SOURCES = %D%/target_raw.c
+%C%_target_raw_CFLAGS = $(TEST_CFLAGS)
+%C%_target_raw_LDADD = libfuzzlib.a libplog.a libdisk.a $(FUZZ_LIBS)
+
 %C%_target_record_SOURCES = %D%/target_record.c %D%/partition_walk.c %D%/partition_walk.h
 %C%_target_record_CFLAGS = $(TEST_CFLAGS)
 %C%_target_record_LDADD = libfuzzlib.a libpartition.a $(FUZZ_LIBS)
 %C%_target_snapshot_SOURCES = %D%/target_snapshot.c %D%/partition_walk.c %D%/partition_walk.h
 %C%_target_snapshot_CFLAGS = $(TEST_CFLAGS)
 %C%_target_snapshot_LDADD = $(%C%_target_record_LDADD)
+
+%C%_target_hop_SOURCES = %D%/target_hop.c
+%C%_target_hop_CFLAGS = $(TEST_CFLAGS)
+%C%_target_hop_LDADD = libfuzzlib.a libroute.a $(FUZZ_LIBS)
 
 %C%_target_store_SOURCES = %D%/target_store.c %D%/store_base.c %D%/store_base.h %D%/store_seal.c
 %C%_target_store_CFLAGS = $(TEST_CFLAGS)

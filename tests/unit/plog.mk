@@ -65,3 +65,9 @@ tests_unit_test_plog_copies_SOURCES = tests/unit/test_plog_copies.c
 tests_unit_test_plog_copies_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plog_copies_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a \
 	$(CHECK_LIBS)
+
+TEST_RUNNERS += tests/unit/test_plog_cut
+tests_unit_test_plog_cut_SOURCES = tests/unit/test_plog_cut.c
+tests_unit_test_plog_cut_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plog_cut_LDADD = libtestlib.a libplogtest.a liboffline.a libplog.a libdisk.a \
+	libbase.a $(CHECK_LIBS) $(NETTLE_LIBS)

@@ -8,7 +8,7 @@ tests_unit_test_queue_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fixt
 	tests/unit/test_queue.c tests/unit/test_queue_clean.c tests/unit/test_queue_fifo.c \
 	tests/unit/test_queue_history.c tests/unit/test_queue_keep.c tests/unit/test_queue_limit.c tests/unit/test_queue_look.c tests/unit/test_queue_moves.c \
 	tests/unit/test_queue_polls.c tests/unit/test_queue_redrive.c tests/unit/test_queue_restart.c \
-	tests/unit/test_queue_send.c tests/unit/test_queue_topics.c \
+	tests/unit/test_queue_send.c tests/unit/test_queue_spread.c tests/unit/test_queue_topics.c \
 	tests/unit/test_queue_verbs.c tests/unit/test_queue_window.c
 tests_unit_test_queue_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_queue_LDADD = $(QUEUE_TEST_LIBS)
