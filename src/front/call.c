@@ -110,3 +110,30 @@ void front_call_run(struct front_call *c, struct queue *q, front_step *work, fro
     http_let_go(c->http);
     c->kind->refuse(c, e);
 }
+
+void front_call_begin(struct front_call *c, front_step *next)
+{
+    begin(c, NULL, next);
+    atomic_fetch_add_explicit(&c->owners, 1, memory_order_relaxed);
+    atomic_store_explicit(&c->left, 1, memory_order_relaxed);
+}
+
+void front_call_expect(struct front_call *c)
+{
+    atomic_fetch_add_explicit(&c->left, 1, memory_order_relaxed);
+}
+
+void front_call_told(struct front_call *c)
+{
+    if (atomic_fetch_sub_explicit(&c->left, 1, memory_order_acq_rel) != 1)
+        return;
+    release(c);
+    wake(c);
+}
+
+/* All may have told already: the wake waits for the park. */
+void front_call_park(struct front_call *c)
+{
+    http_park(c->http, on_wake, c, 0, false);
+    front_call_told(c);
+}

@@ -17,7 +17,9 @@
 #include "queue/queue.h"
 
 struct front_call;
+struct front_links;
 struct front_poll;
+struct front_verb;
 typedef void front_step(struct front_call *c);
 
 /* What a front brings along; one constant for all its calls. */
@@ -32,15 +34,18 @@ struct front_call_kind {
 struct front_call {
     const struct front_call_kind *kind;
     struct http_request *http;
-    struct front_poll *poll; /* of a request that receives, else NULL */
-    front_step *cleanup;     /* of what the request does; may be set while nothing waits; or NULL */
-    bool written;            /* once it is finished: the answer was */
+    const struct front_links *links; /* to other brokers; NULL: there are none. Set by the front */
+    struct front_poll *poll;         /* of a request that receives, else NULL */
+    struct front_verb *verb;         /* of a request that several brokers carry out, else NULL */
+    front_step *cleanup; /* of what the request does; may be set while nothing waits; or NULL */
+    bool written;        /* once it is finished: the answer was */
     /* Of the wait. */
-    struct queue_wait *wait; /* for a commit; NULL: for a job */
+    struct queue_wait *wait; /* for a commit; NULL: for something else */
     struct queue_job job;
     front_step *work; /* the job */
     front_step *next; /* what goes on then */
     atomic_bool woken;
+    atomic_int left; /* those who are still to tell it something, and front_call_park */
     atomic_int owners;
 };
 
@@ -53,5 +58,13 @@ void front_call_init(struct front_call *c, const struct front_call_kind *kind,
 void front_call_commit(struct front_call *c, struct queue_wait *wait, front_step *next);
 /* Runs `work` as a job, then `next` on the loop. kind->refuse: there are too many jobs. */
 void front_call_run(struct front_call *c, struct queue *q, front_step *work, front_step *next);
+
+/* Waits for several others at once: begin; expect for each, before it is started; park, which goes
+ * on with `next` once each has called told, from any thread. Together they own the call meanwhile.
+ */
+void front_call_begin(struct front_call *c, front_step *next);
+void front_call_expect(struct front_call *c);
+void front_call_told(struct front_call *c);
+void front_call_park(struct front_call *c);
 
 #endif

@@ -3,11 +3,30 @@
  * write the answer.
  *
  * No lease is taken for a client that is gone, and the leases of an answer that could not be
- * written end at once. */
+ * written end at once.
+ *
+ * Among several brokers what is led here is looked at first, then the others are asked in turn,
+ * each for itself, until one has something. */
 #ifndef FRONT_POLL_H
 #define FRONT_POLL_H
 
 #include "front/call.h"
+#include "front/links.h"
+
+enum {
+    FRONT_PEERS_MAX = 32,    /* brokers that one poll asks */
+    FRONT_REFRESH_MS = 1000, /* how often a poll looks who leads now */
+    FRONT_ASK_MS = 5000,     /* for one broker's answer */
+};
+
+/* Another broker that leads partitions of the topic. */
+struct front_peer {
+    struct front_poll *poll;
+    bool is_wanted; /* to be asked in this turn */
+    bool is_known;  /* the links know the watch */
+    atomic_int watching;
+    struct front_watch watch;
+};
 
 struct front_poll {
     /* Set by the front, in zeros; all borrowed until the call ends. */
@@ -33,6 +52,12 @@ struct front_poll {
     int64_t deadline_boot_ms;
     atomic_bool called; /* by queue, since the last look */
     enum err err;
+    /* Among several brokers. */
+    struct front_peer *peers;
+    size_t peers_n, peers_first;
+    int64_t refresh_boot_ms;
+    struct front_hop hop;
+    uint32_t from; /* the broker that gave the leases; 0: this one */
 };
 
 /* Calls `answer` or `refuse`, once: at once, or later on the same loop. */

@@ -47,6 +47,7 @@ struct peer_route {
 struct peer_options {
     const char *address; /* to listen on; copied */
     uint16_t port;       /* 0: a free one */
+    const char *from;    /* our address when we call; NULL: any; copied */
     uint32_t broker;     /* this one's id */
     const char *cluster; /* the cluster's id, as text; copied */
     struct bytes key;    /* copied */

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "queue/copy_inside.h"
+#include "queue/spread.h"
 #include "queue/state.h"
 
 /* A receipt of another topic is garbage here if that topic lives; if it is gone, it may be the one
@@ -100,6 +102,8 @@ enum err queue_extend(struct queue_topic *t, struct bytes text, int64_t visibili
     struct record extend;
     lock_take(&p->lk);
     e = partition_check_locked(p, 0);
+    if (e == ERR_OK)
+        e = copy_may_receive_locked(p);
     if (e == ERR_OK) {
         struct partition_view view = partition_view_locked(p, queue_topic_config(t));
         e = partition_plan_extend(p->state, &view, &receipt.lease, rule_of(t, strict),
@@ -190,4 +194,29 @@ enum err queue_purge(struct queue_topic *t, struct queue_wait *w)
 {
     uint64_t finished;
     return queue_purge_group(t, BYTES_NONE, &finished, w);
+}
+
+enum err queue_receipt_place(struct queue_topic *t, struct bytes text, bool strict,
+                             uint32_t *partition)
+{
+    struct receipt receipt;
+    enum err e = topic_check(t);
+    if (e == ERR_OK)
+        e = receipt_of(t, text, strict, &receipt);
+    if (e == ERR_OK)
+        *partition = receipt.partition;
+    return e;
+}
+
+enum err queue_purge_place(struct queue_topic *t, struct bytes group, uint32_t partition,
+                           uint64_t *finished, struct queue_wait *w)
+{
+    const struct queue_waiters *ws = topic_waiters(t, group);
+    enum err e = topic_check(t);
+    *finished = 0;
+    if (e == ERR_OK && ws == NULL)
+        e = topic_no_group(t);
+    if (e == ERR_OK && !queue_copy_is_ours(t, partition))
+        e = ERR_NOT_LEADER;
+    return e == ERR_OK ? purge_partition(&t->partitions[partition], ws->gid, finished, w) : e;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "queue/spread.h"
 #include "queue/state.h"
 
 enum {
@@ -94,6 +95,28 @@ enum err queue_count(struct queue_topic *t, struct bytes group, struct queue_cou
     return e;
 }
 
+enum err queue_count_place(struct queue_topic *t, struct bytes group, uint32_t partition,
+                           struct queue_counters *out, struct queue_wait *w)
+{
+    const struct queue_waiters *ws = topic_waiters(t, group);
+    struct queue_partition *p = &t->partitions[partition];
+    struct partition_counters c = {0};
+    enum err e = topic_check(t);
+    if (e == ERR_OK && ws == NULL && !t->compact)
+        e = ERR_NOT_FOUND;
+    if (e == ERR_OK && !queue_copy_is_ours(t, partition))
+        e = ERR_NOT_LEADER;
+    if (e == ERR_OK && ws != NULL)
+        e = count_partition(p, queue_topic_config(t), ws->gid, &c);
+    if (e != ERR_OK)
+        return e;
+    lock_take(&p->lk);
+    wait_mark_locked(w, p);
+    lock_give(&p->lk);
+    *out = (struct queue_counters){c.visible, c.in_flight, c.delayed, c.moving};
+    return ERR_OK;
+}
+
 void queue_partition_look(struct queue_topic *t, uint32_t partition,
                           struct queue_partition_info *out)
 {
@@ -114,7 +137,7 @@ void queue_partition_look(struct queue_topic *t, uint32_t partition,
     out->segments = size.segments;
     out->bytes = size.bytes;
     lock_take(&p->lk);
-    out->durable_offset = plog_durable(p->log);
+    out->durable_offset = plog_committed(p->log);
     out->end_offset = plog_end(p->log);
     out->next_number = partition_next_number(p->state);
     struct partition_live live = account_now_locked(p);
@@ -243,7 +266,7 @@ static size_t leases_of(struct queue_partition *p, uint32_t gid, uint64_t from,
 {
     struct partition_lease_info held[LEASES_AT_A_TIME];
     lock_take(&p->lk);
-    int64_t now_ms = queue_now_ms(p->q);
+    int64_t now_ms = partition_now_ms(p);
     size_t n = partition_leases(p->state, gid, now_ms, from, held,
                                 room < LEASES_AT_A_TIME ? room : LEASES_AT_A_TIME);
     for (size_t i = 0; i < n; i++) {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "queue/spread.h"
 #include "queue/state.h"
 
 enum {
@@ -27,6 +28,7 @@ struct sending {
     struct queue_sent *sent;
     enum err *errs;
     size_t n;
+    const uint32_t *places; /* the partition of each, given; or NULL */
     struct parcel *parcels;
     bool full; /* FIFO: the topic was, for one of them */
 };
@@ -201,6 +203,12 @@ static void send_to(struct sending *s, uint32_t partition, struct queue_wait *w)
 /* A whole call goes to one partition, so that it is one batch; the next call to the next. */
 static uint32_t partition_in_turn(struct queue_topic *t)
 {
+    /* In a cluster first among those that are led here. */
+    for (uint32_t tries = 0; t->q->links != NULL && tries < t->partitions_n; tries++) {
+        uint32_t i = __atomic_fetch_add(&t->send_turn, 1, __ATOMIC_RELAXED) % t->partitions_n;
+        if (__atomic_load_n(&t->partitions[i].ours, __ATOMIC_ACQUIRE))
+            return i;
+    }
     for (uint32_t tries = 0; tries < t->partitions_n; tries++) {
         uint32_t i = __atomic_fetch_add(&t->send_turn, 1, __ATOMIC_RELAXED) % t->partitions_n;
         if (!t->partitions[i].closed)
@@ -214,9 +222,9 @@ static uint32_t partition_of(const struct queue_topic *t, struct id_hash hash)
     return (uint32_t)(le_load_u64(hash.at + 8) % t->partitions_n);
 }
 
-static void choose(struct sending *s)
+/* `turn` is for those that may go anywhere. */
+static void choose(struct sending *s, uint32_t turn)
 {
-    uint32_t turn = s->t->fifo ? 0 : partition_in_turn(s->t);
     for (size_t i = 0; i < s->n; i++) {
         const struct record_message *m = &s->parcels[i].record.message;
         if (s->t->fifo)
@@ -245,7 +253,10 @@ static void send_all(struct sending *s, struct queue_wait *w)
 {
     for (size_t i = 0; i < s->n; i++)
         prepare(s, i);
-    choose(s);
+    for (size_t i = 0; s->places != NULL && i < s->n; i++)
+        s->parcels[i].partition = s->places[i];
+    if (s->places == NULL)
+        choose(s, s->t->fifo ? 0 : partition_in_turn(s->t));
     for (size_t i = 0; i < s->n; i++) {
         bool done = false;
         for (size_t k = 0; k < i && !done; k++)
@@ -257,8 +268,9 @@ static void send_all(struct sending *s, struct queue_wait *w)
         buf_fini(&s->parcels[i].attributes);
 }
 
-void queue_send(struct queue_topic *t, const struct queue_message *messages, size_t n,
-                struct queue_sent *sent, enum err *errs, struct queue_wait *w)
+static void send_or_refuse(struct queue_topic *t, const struct queue_message *messages,
+                           const uint32_t *places, size_t n, struct queue_sent *sent,
+                           enum err *errs, struct queue_wait *w)
 {
     struct parcel few[PARCELS_FEW];
     CHECK(n >= 1 && n <= QUEUE_SEND_MAX);
@@ -276,8 +288,55 @@ void queue_send(struct queue_topic *t, const struct queue_message *messages, siz
                         .sent = sent,
                         .errs = errs,
                         .n = n,
+                        .places = places,
                         .parcels = n <= PARCELS_FEW ? few : mem_new_array(n, sizeof few[0])};
     send_all(&s, w);
     if (s.parcels != few)
         mem_free(s.parcels);
+}
+
+void queue_send(struct queue_topic *t, const struct queue_message *messages, size_t n,
+                struct queue_sent *sent, enum err *errs, struct queue_wait *w)
+{
+    send_or_refuse(t, messages, NULL, n, sent, errs, w);
+}
+
+void queue_send_to(struct queue_topic *t, const struct queue_message *messages,
+                   const uint32_t *partitions, size_t n, struct queue_sent *sent, enum err *errs,
+                   struct queue_wait *w)
+{
+    for (size_t i = 0; i < n; i++)
+        CHECK(partitions[i] < t->partitions_n);
+    send_or_refuse(t, messages, partitions, n, sent, errs, w);
+}
+
+/* As partition_in_turn, where others lead too. */
+static uint32_t turn_among_leaders(struct queue_topic *t)
+{
+    uint32_t first = __atomic_fetch_add(&t->send_turn, 1, __ATOMIC_RELAXED) % t->partitions_n;
+    for (uint32_t i = 0; i < t->partitions_n; i++)
+        if (queue_copy_is_ours(t, (first + i) % t->partitions_n))
+            return (first + i) % t->partitions_n;
+    for (uint32_t i = 0; i < t->partitions_n; i++)
+        if (queue_copy_leader(t, (first + i) % t->partitions_n) != 0)
+            return (first + i) % t->partitions_n;
+    return first;
+}
+
+void queue_send_places(struct queue_topic *t, const struct queue_message *messages, size_t n,
+                       uint32_t *partitions)
+{
+    struct sending s = {.t = t,
+                        .config = queue_topic_config(t),
+                        .messages = messages,
+                        .n = n,
+                        .parcels = mem_new_array(n, sizeof *s.parcels)};
+    for (size_t i = 0; i < n; i++)
+        prepare(&s, i);
+    choose(&s, turn_among_leaders(t));
+    for (size_t i = 0; i < n; i++) {
+        partitions[i] = s.parcels[i].partition;
+        buf_fini(&s.parcels[i].attributes);
+    }
+    mem_free(s.parcels);
 }

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "queue/spread.h"
 #include "queue/state.h"
 
 static struct topic_settings *settings_new(struct topic_config *config, int64_t rev)
@@ -79,10 +80,15 @@ void topic_unregister(struct queue_topic *t)
 {
     struct queue *q = t->q;
     lock_take(&q->topics_lk);
-    HASH_DELETE(by_name, q->topics_by_name, t);
-    HASH_DELETE(by_id, q->topics_by_id, t);
+    bool is_there = !__atomic_load_n(&t->dropped, __ATOMIC_ACQUIRE);
+    if (is_there) {
+        HASH_DELETE(by_name, q->topics_by_name, t);
+        HASH_DELETE(by_id, q->topics_by_id, t);
+        __atomic_store_n(&t->dropped, true, __ATOMIC_RELEASE);
+    }
     lock_give(&q->topics_lk);
-    __atomic_store_n(&t->dropped, true, __ATOMIC_RELEASE);
+    if (!is_there) /* the catalogue tells of what was dropped here as well */
+        return;
     waiters_wake_all(&t->waiters);
     queue_topic_give_back(t);
 }
@@ -130,6 +136,13 @@ enum err topic_find_by_id(struct queue *q, const struct uuid *id, struct queue_t
         return ERR_NOT_FOUND;
     *out = t;
     return ERR_OK;
+}
+
+enum err queue_topic_find_id(struct queue *q, const uint8_t id[16], struct queue_topic **out)
+{
+    struct uuid uuid;
+    memcpy(uuid.at, id, sizeof uuid.at);
+    return topic_find_by_id(q, &uuid, out);
 }
 
 /* With one reference left, which is the registry's, nobody looks at replaced settings. Whoever

@@ -31,6 +31,13 @@ void window_count_locked(struct queue_partition *p)
     __atomic_store_n(&p->window_bytes, bytes, __ATOMIC_RELAXED);
 }
 
+void window_drop_locked(struct queue_partition *p)
+{
+    partition_window_free(p->window);
+    p->window = NULL;
+    window_count_locked(p);
+}
+
 /* Up to FILL_HEADERS headers from `number` on; reading needs no lock. */
 static enum err read_headers(struct queue_partition *p, uint64_t number,
                              struct partition_header *headers, size_t *n)
@@ -141,9 +148,7 @@ void windows_bound(struct queue *q)
          i < n && __atomic_load_n(&q->windows_bytes, __ATOMIC_RELAXED) > WINDOWS_BYTES_MAX; i++) {
         struct queue_partition *p = all[i].p;
         lock_take(&p->lk);
-        partition_window_free(p->window);
-        p->window = NULL;
-        window_count_locked(p);
+        window_drop_locked(p);
         lock_give(&p->lk);
     }
     mem_free(all);

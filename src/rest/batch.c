@@ -242,7 +242,5 @@ void rest_do_send_messages(struct rest_call *c)
         return;
     }
     make_all(c, b);
-    if (b->good_n > 0)
-        queue_send(c->topic, b->messages, b->good_n, b->sent, b->errs, &c->wait);
-    rest_call_commit(c, reply);
+    rest_call_send(c, b->messages, b->good_n, b->sent, b->errs, reply);
 }

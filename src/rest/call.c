@@ -56,6 +56,33 @@ void rest_call_run(struct rest_call *c, rest_step *work, rest_step *next)
     front_call_run(&c->call, c->front->queue, work_step, next_step);
 }
 
+void rest_call_send(struct rest_call *c, const struct queue_message *messages, size_t n,
+                    struct queue_sent *sent, enum err *errs, rest_step *next)
+{
+    c->next = next;
+    front_send(&c->call, c->topic, &c->wait, messages, n, sent, errs, next_step);
+}
+
+void rest_call_change(struct rest_call *c, struct front_change *changes, size_t n, rest_step *next)
+{
+    c->next = next;
+    front_change(&c->call, c->topic, &c->wait, changes, n, true, next_step);
+}
+
+void rest_call_purge(struct rest_call *c, struct bytes group, struct front_sum *sum,
+                     rest_step *next)
+{
+    c->next = next;
+    front_purge(&c->call, c->topic, &c->wait, group, sum, next_step);
+}
+
+void rest_call_count(struct rest_call *c, struct bytes group, struct front_sum *sum,
+                     rest_step *next)
+{
+    c->next = next;
+    front_count(&c->call, c->topic, &c->wait, group, sum, next_step);
+}
+
 void rest_reply_fault(struct rest_call *c)
 {
     rest_answer_problem(c->http, &c->fault);

@@ -5,7 +5,7 @@
 #define REST_CALL_H
 
 #include "base/json_write.h"
-#include "front/call.h"
+#include "front/verbs.h"
 #include "rest/answer.h"
 #include "rest/duration.h"
 #include "rest/rest.h"
@@ -43,6 +43,14 @@ struct rest_call *rest_call_of(struct front_call *call);
 void rest_call_commit(struct rest_call *c, rest_step *next);
 /* Runs `work` on the catalogue thread, then `next` on the loop. */
 void rest_call_run(struct rest_call *c, rest_step *work, rest_step *next);
+/* The verbs of front/verbs.h on c->topic, then `next` on the loop, as rest_call_commit. */
+void rest_call_send(struct rest_call *c, const struct queue_message *messages, size_t n,
+                    struct queue_sent *sent, enum err *errs, rest_step *next);
+void rest_call_change(struct rest_call *c, struct front_change *changes, size_t n, rest_step *next);
+void rest_call_purge(struct rest_call *c, struct bytes group, struct front_sum *sum,
+                     rest_step *next);
+void rest_call_count(struct rest_call *c, struct bytes group, struct front_sum *sum,
+                     rest_step *next);
 
 /* Answers, each once a call. */
 void rest_reply_fault(struct rest_call *c); /* c->fault */

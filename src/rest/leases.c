@@ -116,27 +116,37 @@ static bool judge(enum err e, const struct rest_place *at, struct rest_fault *f)
     }
 }
 
-static bool finish(struct rest_call *c, struct bytes receipt, struct rest_fault *f)
+static bool judge_finished(enum err e, struct rest_fault *f)
 {
-    enum err e = queue_delete(c->topic, receipt, true, &c->wait);
     return e == ERR_GONE || judge(e, NULL, f); /* finishing again is a success */
 }
 
-/* A refusal read from the state waits for commit as well: what it saw may not be durable yet. */
+static void reply_finished(struct rest_call *c)
+{
+    const struct front_change *change = c->state;
+    (void)judge_finished(change->err, &c->fault);
+    rest_reply_fault_or_none(c);
+}
+
 void rest_do_finish_lease(struct rest_call *c)
 {
-    (void)finish(c, c->match.last, &c->fault);
-    rest_call_commit(c, rest_reply_fault_or_none);
+    struct front_change *change = arena_zeros(c->arena, sizeof *change);
+    change->receipt = c->match.last;
+    change->is_delete = true;
+    c->state = change;
+    rest_call_change(c, change, 1, reply_finished);
 }
 
 struct extension {
-    int64_t visibility_ms;
+    struct front_change change;
     int64_t until_ms; /* wall time */
 };
 
 static void reply_extended(struct rest_call *c)
 {
+    static const struct rest_place at = {NULL, {"visibility", 10}, 0};
     const struct extension *x = c->state;
+    (void)judge(x->change.err, &at, &c->fault);
     struct buf body = BUF_EMPTY;
     struct json_writer w = json_writer_to(&body);
     if (c->fault.problem != REST_PROBLEM_NONE) {
@@ -172,17 +182,15 @@ static bool read_visibility(struct rest_call *c, int64_t *ms)
 
 void rest_do_extend_lease(struct rest_call *c)
 {
-    static const struct rest_place at = {NULL, {"visibility", 10}, 0};
     struct extension *x = arena_zeros(c->arena, sizeof *x);
     c->state = x;
-    if (!read_visibility(c, &x->visibility_ms)) {
+    if (!read_visibility(c, &x->change.visibility_ms)) {
         rest_reply_fault(c);
         return;
     }
-    x->until_ms = clock_wall_ms(c->front->clock) + x->visibility_ms;
-    (void)judge(queue_extend(c->topic, c->match.last, x->visibility_ms, true, &c->wait), &at,
-                &c->fault);
-    rest_call_commit(c, reply_extended);
+    x->until_ms = clock_wall_ms(c->front->clock) + x->change.visibility_ms;
+    x->change.receipt = c->match.last;
+    rest_call_change(c, &x->change, 1, reply_extended);
 }
 
 /* ---- many ---- */
@@ -203,6 +211,7 @@ struct changes {
     bool listed[CHANGE_KINDS_N];
     size_t n;
     struct change at[CHANGES_MAX];
+    struct front_change asked[CHANGES_MAX]; /* the same */
 };
 
 static bool read_change_members(struct json *j, const struct rest_place *up, struct change *x,
@@ -296,9 +305,23 @@ static void put_result(struct json_writer *w, const struct change *x, const char
     json_end_object(w);
 }
 
+static void judge_changes(struct changes *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        struct change *x = &all->at[i];
+        const struct rest_place list = {NULL, bytes_of_text(kind_names[x->kind]), 0};
+        const struct rest_place at = {&list, BYTES_NONE, x->index};
+        if (x->kind == CHANGE_DONE)
+            (void)judge_finished(all->asked[i].err, &x->fault);
+        else
+            (void)judge(all->asked[i].err, &at, &x->fault);
+    }
+}
+
 static void reply_changes(struct rest_call *c)
 {
-    const struct changes *all = c->state;
+    struct changes *all = c->state;
+    judge_changes(all);
     const char *id = rest_request_id(c->http);
     struct buf body = BUF_EMPTY;
     struct json_writer w = json_writer_to(&body);
@@ -333,15 +356,10 @@ void rest_do_change_leases(struct rest_call *c)
     int64_t now_ms = clock_wall_ms(c->front->clock);
     for (size_t i = 0; i < all->n; i++) {
         struct change *x = &all->at[i];
-        if (x->kind == CHANGE_DONE) {
-            (void)finish(c, x->receipt, &x->fault);
-            continue;
-        }
-        const struct rest_place list = {NULL, bytes_of_text(kind_names[x->kind]), 0};
-        const struct rest_place at = {&list, BYTES_NONE, x->index};
+        bool is_delete = x->kind == CHANGE_DONE;
+        all->asked[i] = (struct front_change){
+            .receipt = x->receipt, .is_delete = is_delete, .visibility_ms = x->visibility_ms};
         x->until_ms = now_ms + x->visibility_ms;
-        (void)judge(queue_extend(c->topic, x->receipt, x->visibility_ms, true, &c->wait), &at,
-                    &x->fault);
     }
-    rest_call_commit(c, reply_changes);
+    rest_call_change(c, all->asked, all->n, reply_changes);
 }

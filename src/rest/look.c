@@ -204,16 +204,17 @@ void rest_do_get_partition(struct rest_call *c)
 
 static void purge_reply(struct rest_call *c)
 {
-    const uint64_t *finished = c->state;
+    const struct front_sum *sum = c->state;
+    const struct queue_counters *n = &sum->counters; /* of a dry run */
     struct buf body = BUF_EMPTY;
     struct json_writer w = json_writer_to(&body);
-    if (c->fault.problem != REST_PROBLEM_NONE) {
-        rest_reply_fault(c);
+    if (sum->err != ERR_OK) {
+        rest_reply_err(c, sum->err);
         return;
     }
     json_begin_object(&w);
     json_put_key(&w, "messages");
-    json_put_uint64(&w, *finished);
+    json_put_uint64(&w, sum->finished + n->visible + n->in_flight + n->delayed + n->moving);
     json_end_object(&w);
     rest_reply_json(c, &w);
 }
@@ -221,21 +222,14 @@ static void purge_reply(struct rest_call *c)
 void rest_do_purge_topic(struct rest_call *c)
 {
     struct bytes group = rest_query_get(&c->query, "group")->text;
-    uint64_t *finished = arena_zeros(c->arena, sizeof *finished);
-    struct queue_counters n;
-    enum err e;
-    c->state = finished;
+    struct front_sum *sum = arena_zeros(c->arena, sizeof *sum);
+    c->state = sum;
     if (!rest_group_known(c, group)) {
         rest_reply_fault(c);
         return;
     }
-    if (rest_query_get(&c->query, "dry_run")->number == 1) {
-        e = queue_count(c->topic, group, &n);
-        *finished = e == ERR_OK ? n.visible + n.in_flight + n.delayed + n.moving : 0;
-    } else {
-        e = queue_purge_group(c->topic, group, finished, &c->wait);
-    }
-    if (e != ERR_OK)
-        rest_fault_of_err(&c->fault, e);
-    rest_call_commit(c, purge_reply);
+    if (rest_query_get(&c->query, "dry_run")->number == 1)
+        rest_call_count(c, group, sum, purge_reply);
+    else
+        rest_call_purge(c, group, sum, purge_reply);
 }

@@ -83,6 +83,7 @@ static void handle(void *self, struct http_request *r)
     struct rest_path path;
     rest_call_init(c, r);
     c->front = self;
+    c->call.links = c->front->links;
     c->fault.arena = c->arena;
     if (!rest_path_read(http_path(r), c->arena, &path, &c->fault)) {
         rest_reply_fault(c);
@@ -130,5 +131,6 @@ size_t rest_routes(struct rest *s, struct http_route out[REST_ROUTES_MAX])
     out[1] = (struct http_route){HTTP_OTHER, "/v1/topics/*", handle, s};
     out[2] = (struct http_route){HTTP_OTHER, "/v1/openapi.yaml", handle, s};
     out[3] = (struct http_route){HTTP_OTHER, "/problems/*", handle, s};
+    out[4] = (struct http_route){HTTP_OTHER, "/v1/cluster", handle, s};
     return REST_ROUTES_MAX;
 }

@@ -217,6 +217,5 @@ void rest_do_send_message(struct rest_call *c)
         rest_reply_fault(c);
         return;
     }
-    queue_send(c->topic, &s->message, 1, &s->sent, &s->err, &c->wait);
-    rest_call_commit(c, reply);
+    rest_call_send(c, &s->message, 1, &s->sent, &s->err, reply);
 }

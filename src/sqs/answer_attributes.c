@@ -47,15 +47,19 @@ static void put_attributes(struct sqs_call *c, struct sqs_out *out,
 
 struct attributes_get {
     bool wanted[SQS_ATTRIBUTES_N];
-    struct queue_counters counters;
+    struct front_sum sum;
 };
 
 static void attributes_reply(struct sqs_call *c)
 {
     const struct attributes_get *get = c->state;
     struct buf body = BUF_EMPTY;
+    if (get->sum.err != ERR_OK) {
+        sqs_reply_err(c, get->sum.err);
+        return;
+    }
     struct sqs_out out = sqs_reply_begin(c, &body);
-    put_attributes(c, &out, get->wanted, &get->counters);
+    put_attributes(c, &out, get->wanted, &get->sum.counters);
     sqs_reply_send(c, &out);
 }
 
@@ -69,13 +73,7 @@ void sqs_answer_GetQueueAttributes(struct sqs_call *c)
         sqs_reply_fault(c);
         return;
     }
-    enum err e = queue_count(c->topic, BYTES_NONE, &get->counters);
-    if (e != ERR_OK) {
-        sqs_reply_err(c, e);
-        return;
-    }
-    queue_wait_topic(c->topic, &c->wait);
-    sqs_call_commit(c, attributes_reply);
+    sqs_call_count(c, BYTES_NONE, &get->sum, attributes_reply);
 }
 
 /* ---- SetQueueAttributes ---- */

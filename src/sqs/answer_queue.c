@@ -187,14 +187,24 @@ void sqs_answer_DeleteQueue(struct sqs_call *c)
 
 static void purged(struct sqs_call *c)
 {
+    const struct front_sum *sum = c->state;
+    if (sum->err != ERR_OK)
+        sqs_reply_err(c, sum->err);
+    else
+        sqs_reply_empty(c);
+}
+
+static void purge(struct sqs_call *c)
+{
     if (c->fault.code != SQS_FAULT_NONE)
         sqs_reply_fault(c);
     else
-        sqs_call_commit(c, sqs_reply_empty);
+        sqs_call_purge(c, BYTES_NONE, c->state, purged);
 }
 
-/* A job, though purging needs no file, because the cooldowns belong to that thread. */
-static void purge_work(struct sqs_call *c)
+/* A job, though it needs no file, because the cooldowns belong to that thread. One begins whatever
+ * becomes of the purge. */
+static void cooldown_work(struct sqs_call *c)
 {
     struct bytes name = sqs_name_of_url(c->request.queue_url);
     if (cooling(c, &c->front->purged, name)) {
@@ -203,16 +213,16 @@ static void purge_work(struct sqs_call *c)
                       SQS_SHOW(name));
         return;
     }
-    enum err e = queue_purge(c->topic, &c->wait);
-    if (e != ERR_OK)
-        (void)sqs_fault_of_err(&c->fault, e);
-    else if (c->front->strict_cooldowns)
-        sqs_cooldown_note(&c->front->purged, name, now_ms(c));
+    sqs_cooldown_note(&c->front->purged, name, now_ms(c));
 }
 
 void sqs_answer_PurgeQueue(struct sqs_call *c)
 {
-    sqs_call_run(c, purge_work, purged);
+    c->state = arena_zeros(c->arena, sizeof(struct front_sum));
+    if (c->front->strict_cooldowns)
+        sqs_call_run(c, cooldown_work, purge);
+    else
+        purge(c);
 }
 
 /* ---- GetQueueUrl ---- */

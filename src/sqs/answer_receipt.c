@@ -7,8 +7,11 @@
 enum { HANDLE_MAX = 1024 };
 
 struct many {
-    const char *xml_item; /* of one that went through */
-    struct sqs_failed failed[SQS_ENTRIES_MAX];
+    const char *xml_item;                      /* of one that went through */
+    struct sqs_failed failed[SQS_ENTRIES_MAX]; /* by entry */
+    size_t n;                                  /* of those that may be tried */
+    size_t entry_of[SQS_ENTRIES_MAX];          /* change → entry */
+    struct front_change changes[SQS_ENTRIES_MAX];
 };
 
 static bool refuse_handle(struct bytes handle, struct sqs_fault *f)
@@ -19,9 +22,8 @@ static bool refuse_handle(struct bytes handle, struct sqs_fault *f)
                          (const char *)handle.at);
 }
 
-static bool delete_one(struct sqs_call *c, const struct sqs_entry *entry, struct sqs_fault *f)
+static bool deleted(const struct sqs_entry *entry, enum err e, struct sqs_fault *f)
 {
-    enum err e = queue_delete(c->topic, entry->receipt, false, &c->wait);
     switch ((int)e) {
     case ERR_OK:
     case ERR_GONE: /* deleting again is a success */
@@ -39,10 +41,8 @@ static bool delete_one(struct sqs_call *c, const struct sqs_entry *entry, struct
     }
 }
 
-static bool change_one(struct sqs_call *c, const struct sqs_entry *entry, struct sqs_fault *f)
+static bool changed(const struct sqs_entry *entry, enum err e, struct sqs_fault *f)
 {
-    const struct sqs_integer *seconds = &entry->visibility_s;
-    enum err e = queue_extend(c->topic, entry->receipt, seconds->value * 1000, false, &c->wait);
     switch ((int)e) {
     case ERR_OK:
         return true;
@@ -60,37 +60,69 @@ static bool change_one(struct sqs_call *c, const struct sqs_entry *entry, struct
                              "Value %.*s for parameter VisibilityTimeout is invalid. Reason: Total "
                              "VisibilityTimeout for the message is beyond the limit [43200 "
                              "seconds]",
-                             SQS_SHOW(seconds->text));
+                             SQS_SHOW(entry->visibility_s.text));
     default:
         return sqs_fault_of_err(f, e);
     }
 }
 
+static struct front_change change_of(const struct sqs_entry *entry, bool is_delete)
+{
+    return (struct front_change){
+        .receipt = entry->receipt,
+        .is_delete = is_delete,
+        .visibility_ms = is_delete ? 0 : entry->visibility_s.value * 1000,
+    };
+}
+
+static bool judge(const struct sqs_entry *entry, const struct front_change *change,
+                  struct sqs_fault *f)
+{
+    return change->is_delete ? deleted(entry, change->err, f) : changed(entry, change->err, f);
+}
+
 /* ---- one ---- */
 
-/* A refusal read from the state waits for commit as well: what it saw may not be durable yet. */
+static void reply_one(struct sqs_call *c)
+{
+    (void)judge(&c->request.one, c->state, &c->fault);
+    sqs_reply_fault_or_empty(c);
+}
+
+static void answer_one(struct sqs_call *c, bool is_delete)
+{
+    struct front_change *change = arena_get(c->arena, sizeof *change);
+    *change = change_of(&c->request.one, is_delete);
+    c->state = change;
+    sqs_call_change(c, change, 1, reply_one);
+}
+
 void sqs_answer_DeleteMessage(struct sqs_call *c)
 {
-    (void)delete_one(c, &c->request.one, &c->fault);
-    sqs_call_commit(c, sqs_reply_fault_or_empty);
+    answer_one(c, true);
 }
 
 void sqs_answer_ChangeMessageVisibility(struct sqs_call *c)
 {
-    if (!sqs_check_ranges(c->action, &c->request, &c->fault)) {
+    if (!sqs_check_ranges(c->action, &c->request, &c->fault))
         sqs_reply_fault(c);
-        return;
-    }
-    (void)change_one(c, &c->request.one, &c->fault);
-    sqs_call_commit(c, sqs_reply_fault_or_empty);
+    else
+        answer_one(c, false);
 }
 
 /* ---- many ---- */
 
 static void reply_many(struct sqs_call *c)
 {
-    const struct many *many = c->state;
+    struct many *many = c->state;
     size_t n = c->request.entries.n;
+    for (size_t i = 0; i < many->n; i++) {
+        size_t k = many->entry_of[i];
+        struct sqs_fault fault = {.arena = c->arena};
+        (void)judge(&c->request.entries.at[k], &many->changes[i], &fault);
+        many->failed[k].code = fault.code;
+        many->failed[k].text = fault.text;
+    }
     struct buf body = BUF_EMPTY;
     struct sqs_out out = sqs_reply_begin(c, &body);
     sqs_out_list_begin(&out, "Successful", many->xml_item);
@@ -106,9 +138,7 @@ static void reply_many(struct sqs_call *c)
     sqs_reply_send(c, &out);
 }
 
-static void answer_many(struct sqs_call *c, const char *xml_item,
-                        bool (*one)(struct sqs_call *, const struct sqs_entry *,
-                                    struct sqs_fault *))
+static void answer_many(struct sqs_call *c, const char *xml_item, bool is_delete)
 {
     struct many *many = arena_zeros(c->arena, sizeof *many);
     c->state = many;
@@ -120,19 +150,21 @@ static void answer_many(struct sqs_call *c, const char *xml_item,
     for (size_t i = 0; i < c->request.entries.n; i++) {
         const struct sqs_entry *entry = &c->request.entries.at[i];
         struct sqs_fault fault = {.arena = c->arena};
-        if (sqs_check_entry(c->action, &c->request, i, &fault))
-            (void)one(c, entry, &fault);
+        if (sqs_check_entry(c->action, &c->request, i, &fault)) {
+            many->entry_of[many->n] = i;
+            many->changes[many->n++] = change_of(entry, is_delete);
+        }
         many->failed[i] = (struct sqs_failed){entry->id, fault.code, fault.text};
     }
-    sqs_call_commit(c, reply_many);
+    sqs_call_change(c, many->changes, many->n, reply_many);
 }
 
 void sqs_answer_DeleteMessageBatch(struct sqs_call *c)
 {
-    answer_many(c, "DeleteMessageBatchResultEntry", delete_one);
+    answer_many(c, "DeleteMessageBatchResultEntry", true);
 }
 
 void sqs_answer_ChangeMessageVisibilityBatch(struct sqs_call *c)
 {
-    answer_many(c, "ChangeMessageVisibilityBatchResultEntry", change_one);
+    answer_many(c, "ChangeMessageVisibilityBatchResultEntry", false);
 }

@@ -88,8 +88,7 @@ void sqs_answer_SendMessage(struct sqs_call *c)
         sqs_reply_fault(c);
         return;
     }
-    queue_send(c->topic, send->messages, 1, send->sent, send->errs, &c->wait);
-    sqs_call_commit(c, reply_one);
+    sqs_call_send(c, send->messages, 1, send->sent, send->errs, reply_one);
 }
 
 /* ---- SendMessageBatch ---- */
@@ -193,7 +192,5 @@ void sqs_answer_SendMessageBatch(struct sqs_call *c)
         sqs_reply_fault(c);
         return;
     }
-    if (send->n > 0)
-        queue_send(c->topic, send->messages, send->n, send->sent, send->errs, &c->wait);
-    sqs_call_commit(c, reply_batch);
+    sqs_call_send(c, send->messages, send->n, send->sent, send->errs, reply_batch);
 }

@@ -54,3 +54,28 @@ void sqs_call_run(struct sqs_call *c, sqs_step *work, sqs_step *next)
     c->next = next;
     front_call_run(&c->call, c->front->queue, work_step, next_step);
 }
+
+void sqs_call_send(struct sqs_call *c, const struct queue_message *messages, size_t n,
+                   struct queue_sent *sent, enum err *errs, sqs_step *next)
+{
+    c->next = next;
+    front_send(&c->call, c->topic, &c->wait, messages, n, sent, errs, next_step);
+}
+
+void sqs_call_change(struct sqs_call *c, struct front_change *changes, size_t n, sqs_step *next)
+{
+    c->next = next;
+    front_change(&c->call, c->topic, &c->wait, changes, n, false, next_step);
+}
+
+void sqs_call_purge(struct sqs_call *c, struct bytes group, struct front_sum *sum, sqs_step *next)
+{
+    c->next = next;
+    front_purge(&c->call, c->topic, &c->wait, group, sum, next_step);
+}
+
+void sqs_call_count(struct sqs_call *c, struct bytes group, struct front_sum *sum, sqs_step *next)
+{
+    c->next = next;
+    front_count(&c->call, c->topic, &c->wait, group, sum, next_step);
+}

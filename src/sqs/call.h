@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "front/call.h"
+#include "front/verbs.h"
 #include "sqs/action.h"
 #include "sqs/out.h"
 #include "sqs/redrive.h"
@@ -48,6 +48,12 @@ struct sqs_call *sqs_call_of(struct front_call *call);
 void sqs_call_commit(struct sqs_call *c, sqs_step *next);
 /* Runs `work` on the catalogue thread, then `next` on the loop. */
 void sqs_call_run(struct sqs_call *c, sqs_step *work, sqs_step *next);
+/* The verbs of front/verbs.h on c->topic, then `next` on the loop, as sqs_call_commit. */
+void sqs_call_send(struct sqs_call *c, const struct queue_message *messages, size_t n,
+                   struct queue_sent *sent, enum err *errs, sqs_step *next);
+void sqs_call_change(struct sqs_call *c, struct front_change *changes, size_t n, sqs_step *next);
+void sqs_call_purge(struct sqs_call *c, struct bytes group, struct front_sum *sum, sqs_step *next);
+void sqs_call_count(struct sqs_call *c, struct bytes group, struct front_sum *sum, sqs_step *next);
 
 /* There is one account, and which one a request names (n = 0: none) matters only when the front is
  * strict about it. */

@@ -18,6 +18,7 @@ static struct sqs_call *call_new(struct sqs *front, struct http_request *r)
     struct sqs_call *c = arena_zeros(http_arena(r), sizeof *c);
     sqs_call_init(c, r);
     c->front = front;
+    c->call.links = front->links;
     c->fault.arena = c->arena;
     c->place.account = bytes_of_text(front->account != NULL ? front->account : "000000000000");
     c->place.region = sqs_region_of_authorization(http_header(r, "Authorization"));

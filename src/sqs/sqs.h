@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "front/links.h"
 #include "http/http.h"
 #include "queue/queue.h"
 #include "sqs/cooldown.h"
@@ -22,14 +23,15 @@ enum { SQS_ROUTES_MAX = 2 };
 struct sqs {
     /* Set by whoever owns it, before the server starts; all borrowed until it has stopped. */
     struct queue *queue;
+    const struct front_links *links; /* to other brokers; NULL: there are none */
     const struct clock *clock;
     const char *public_url; /* scheme, host and port of queue URLs; NULL: from the Host header */
-    struct sqs_proxies proxies; /* whose X-Forwarded-* headers are believed */
+    struct sqs_proxies proxies;  /* whose X-Forwarded-* headers are believed */
     struct sqs_access_keys keys; /* requests must be signed with one of them; none: with nothing */
-    const char *region;         /* shown in ARNs when a request is not signed; NULL: us-east-1 */
-    const char *account;        /* NULL: 000000000000 */
-    bool strict_accounts;       /* queues of another account than ours are not found */
-    bool strict_cooldowns;      /* refuse what AWS refuses within 60 s of a delete or purge */
+    const char *region;          /* shown in ARNs when a request is not signed; NULL: us-east-1 */
+    const char *account;         /* NULL: 000000000000 */
+    bool strict_accounts;        /* queues of another account than ours are not found */
+    bool strict_cooldowns;       /* refuse what AWS refuses within 60 s of a delete or purge */
     /* The catalogue thread's; zeros at birth. Names of topics, and when it happened. */
     struct sqs_cooldown deleted;
     struct sqs_cooldown purged;

@@ -154,13 +154,24 @@ def snapshots():
             write("snapshot", "%s-%d" % (name, fifo), struct.pack("<H", len(state)) + state + bytes([steps[0] | fifo]) + steps[1:])
 
 
+def batch(records, flags=0):
+    body = b"".join(varint(len(p) + 1) + bytes([t]) + p for t, p in records)
+    return b"LLB\1" + struct.pack("<IIIQIIQQqQ", 0, 64 + len(body), flags, 5, max(1, len(records)), sum(t == 1 for t, p in records), 3, 1, 77, 5) + body
+
+
 def batches():
-    def batch(records, flags=0):
-        body = b"".join(varint(len(p) + 1) + bytes([t]) + p for t, p in records)
-        return b"LLB\1" + struct.pack("<IIIQIIQQqQ", 0, 64 + len(body), flags, 5, max(1, len(records)), sum(t == 1 for t, p in records), 3, 1, 77, 5) + body
     for name, text in (("one", batch([message()])), ("many", batch([GROUP, message(), (4, b"\1\0\0")])), ("gap", batch([], 8)), ("empty", b"")):
         write("batch", name, b"\1" + text)
         write("batch", name + "-unsealed", b"\0" + text)
+
+
+def raws():
+    def sized(text):
+        return text[:8] + struct.pack("<I", len(text)) + text[12:]
+    one, many, gap = batch([message()]), batch([GROUP, message(), (4, b"\1\0\0")]), batch([], 8)
+    for name, text in (("one", sized(one)), ("three", sized(one) + sized(gap) + sized(many)), ("gap", sized(gap)), ("cut", sized(many) + sized(one)[:70]), ("miscounted", sized(many)[:24] + b"\7" + sized(many)[25:])):
+        write("raw", name, b"\1" + text)
+    write("raw", "unsealed", b"\0" + sized(one))
 
 
 def receipts():
@@ -280,5 +291,27 @@ def peers():
         write("peer", name + "-long", bytes([i, 1]) + data + b"\0")
 
 
-for make in (fronts, aws_json, query, http, json_texts, records, snapshots, batches, receipts, catalog, rest, stores, peers):
+
+def hops():
+    def head(kind, left=1000):
+        return struct.pack("<BBBB16sI", 1, kind, 1, 1, b"t" * 16, left) + sized(b"default")
+
+    attribute = b"\1" + sized(b"n") + sized(b"Binary") + b"\1" + sized(b"\0v")
+    message = struct.pack("<IBq16s", 2, 0, -1, b"m" * 16) + sized(b"body") + sized(b"") + sized(b"g") + sized(b"d") + sized(b"k") + attribute
+    write("hop", "send", b"\0" + head(1) + struct.pack("<H", 2) + message * 2)
+    write("hop", "change", b"\0" + head(2) + struct.pack("<HIBq", 1, 3, 0, 5000) + sized(b"receipt"))
+    write("hop", "purge", b"\0" + head(3) + struct.pack("<HII", 2, 0, 1))
+    write("hop", "count", b"\0" + head(4) + struct.pack("<HI", 1, 7))
+    write("hop", "receive", b"\0" + head(5) + struct.pack("<Bq", 10, -1) + sized(b"me") + sized(b"again"))
+    write("hop", "wait", b"\0" + head(6) + struct.pack("<I", 20))
+    write("hop", "give_back", b"\0" + head(7, 0) + struct.pack("<H", 2) + sized(b"r1") + sized(b"r2"))
+    items = {1: struct.pack("<HI16sIQBQQ", 10, 2, b"i" * 16, 1, 2, 0, 3, 4), 2: struct.pack("<HI", 19, 3), 3: struct.pack("<HIQ", 0, 0, 9), 4: struct.pack("<HIQQQQ", 0, 0, 1, 2, 3, 4)}
+    for kind, item in items.items():
+        write("hop", f"answer-{kind}", bytes([kind]) + struct.pack("<BBHH", 1, kind, 0, 3) + item * 3)
+    got = struct.pack("<16s16sqqIIQB", b"i" * 16, b"m" * 16, 1, 2, 3, 0, 4, 0) + b"".join(sized(x) for x in (b"body", b"", b"g", b"d", b"k", b"o", b"receipt")) + attribute
+    write("hop", "answer-5", b"\5" + struct.pack("<BBHH", 1, 5, 0, 2) + got * 2)
+    write("hop", "answer-6", b"\6" + struct.pack("<BBHI", 1, 6, 0, 3))
+
+
+for make in (fronts, aws_json, query, http, json_texts, records, snapshots, batches, raws, hops, receipts, catalog, rest, stores, peers):
     make()

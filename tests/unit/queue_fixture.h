@@ -74,6 +74,7 @@ void waiting_init(struct waiting *w);
 void waiting_finish(struct waiting *w);
 
 TCase *tcase_verbs(void);
+TCase *tcase_spread(void);
 TCase *tcase_topics(void);
 TCase *tcase_restart(void);
 TCase *tcase_polls(void);

@@ -9,6 +9,7 @@
 #include "front/rules.h"
 #include "lib/fake_clock.h"
 #include "lib/runner.h"
+#include "queue/spread.h"
 
 /* ---- the stage ---- */
 
@@ -184,6 +185,27 @@ enum err queue_receive(struct queue_topic *t, const struct queue_receive *reques
     if (stage.receive_err == ERR_OK)
         *n = stage.ready;
     return stage.receive_err;
+}
+
+/* Never called by a broker that is alone. */
+enum err queue_receive_here(struct queue_topic *t, const struct queue_receive *request,
+                            struct arena *arena, struct queue_received out[QUEUE_BATCH_MAX],
+                            size_t *n, struct queue_wait *w)
+{
+    (void)t, (void)request, (void)arena, (void)out, (void)n, (void)w;
+    UNREACHABLE();
+}
+
+uint32_t queue_copy_leader(struct queue_topic *t, uint32_t partition)
+{
+    (void)t, (void)partition;
+    UNREACHABLE();
+}
+
+uint32_t queue_partitions(struct queue_topic *t)
+{
+    (void)t;
+    UNREACHABLE();
 }
 
 void queue_give_back(struct queue_topic *t, const struct queue_received *received, size_t n)

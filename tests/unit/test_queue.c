@@ -6,6 +6,7 @@ Suite *suite_new(void)
 {
     Suite *s = suite_create("queue");
     suite_add_tcase(s, tcase_verbs());
+    suite_add_tcase(s, tcase_spread());
     suite_add_tcase(s, tcase_topics());
     suite_add_tcase(s, tcase_restart());
     suite_add_tcase(s, tcase_polls());

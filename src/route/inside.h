@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of this room share. */
+#ifndef ROUTE_INSIDE_H
+#define ROUTE_INSIDE_H
+
+#include "base/lock.h"
+#include "route/route.h"
+#include "route/wire.h"
+
+#define ROUTE_PATH_HOP "/_r/v1/hop"
+#define ROUTE_PATH_WAIT "/_r/v1/wait"
+#define ROUTE_PATH_GIVE_BACK "/_r/v1/give_back"
+
+struct route {
+    /* set at birth */
+    struct route_options options;
+    struct front_links links;
+    /* set by route_begin, then `begun` */
+    struct peer *peer;
+    struct queue *queue;
+    bool begun; /* atomic */
+
+    struct lock lk;
+    struct route_key *keys; /* guarded by lk; a hash */
+};
+
+/* ---- call.c ---- */
+
+void route_start(void *self, struct front_hop *hop);
+void route_give_back(void *self, uint32_t broker, const uint8_t topic[16],
+                     const struct queue_received *received, size_t n);
+
+/* ---- watch.c ---- */
+
+void route_watch(void *self, struct front_watch *w);
+void route_unwatch(void *self, struct front_watch *w);
+
+/* ---- serve.c, serve_wait.c: handlers ---- */
+
+void route_serve_hop(void *self, struct http_request *http, uint32_t from);
+void route_serve_give_back(void *self, struct http_request *http, uint32_t from);
+void route_serve_wait(void *self, struct http_request *http, uint32_t from);
+
+/* One answer with nothing but an error. */
+void route_answer_err(struct route *r, struct http_request *http, enum route_kind kind, enum err e);
+/* Reads the request and finds its topic, whose reference is the caller's. False: it is answered. */
+bool route_read(struct route *r, struct http_request *http, struct route_request *in,
+                struct queue_topic **topic);
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Any broker takes any request: what is for a partition that another broker leads goes there in one
+ * hop, and its answer comes back. This room carries the hops of front/links.h: their forms
+ * (WIRE.md), the caller's side, and the side that carries them out through the queue.
+ *
+ * Threads: hops are begun on the fronts' loops and end on the peer's client thread; they are served
+ * on the peer's loops. */
+#ifndef ROUTE_ROUTE_H
+#define ROUTE_ROUTE_H
+
+#include "base/clock.h"
+#include "front/links.h"
+#include "peer/peer.h"
+#include "queue/queue.h"
+
+struct route;
+
+struct route_options {
+    uint32_t broker;           /* this one's id */
+    const struct clock *clock; /* borrowed, as `self` */
+    /* Where a broker's peers reach it; false: it is not known. Any thread. */
+    bool (*url)(void *self, uint32_t broker, char out[PEER_URL_BYTES_MAX + 1]);
+    void *self;
+};
+
+struct route *route_new(const struct route_options *o);
+/* For peer_start. Until route_begin they answer that nothing was done. */
+enum { ROUTE_ROUTES = 3 };
+void route_routes(struct route *r, struct peer_route out[ROUTE_ROUTES]);
+/* The peer listens and the queue is open; both are borrowed until route_free. */
+void route_begin(struct route *r, struct peer *peer, struct queue *queue);
+/* For the fronts, after route_begin. */
+const struct front_links *route_links(struct route *r);
+/* After the fronts' server and the peer have stopped. */
+void route_free(struct route *r);
+
+#endif

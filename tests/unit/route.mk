@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the room route, which play http, peer and queue themselves.
+TEST_RUNNERS += tests/unit/test_route
+tests_unit_test_route_SOURCES = tests/unit/route_stage.c tests/unit/route_stage.h \
+	tests/unit/test_route.c
+tests_unit_test_route_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_route_LDADD = libtestlib.a libroute.a libfront.a libbase.a $(CHECK_LIBS) \
+	$(JANSSON_LIBS) $(NETTLE_LIBS)

@@ -1,0 +1,747 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Any broker takes any request: three of them, of which clients only know the first. */
+#include <stdio.h>
+#include <string.h>
+
+#include "route/wire.h"
+#include "route_stage.h"
+
+static struct queue_message message(const char *body, const char *key)
+{
+    return (struct queue_message){
+        .body = bytes_of_text(body), .key = bytes_of_text(key), .delay_ms = -1};
+}
+
+/* One client's batch; bytes live in the test. */
+struct batch {
+    struct client *c;
+    size_t n;
+    struct queue_message messages[4];
+    struct queue_sent sent[4];
+    enum err errs[4];
+    struct front_change changes[4];
+    struct front_sum sum;
+};
+
+static void batch_send(struct batch *b)
+{
+    b->c = client_new();
+    front_send(&b->c->call, &stage.topics[1], &b->c->wait, b->messages, b->n, b->sent, b->errs,
+               client_next);
+    turn();
+}
+
+static void batch_change(struct batch *b)
+{
+    b->c = client_new();
+    front_change(&b->c->call, &stage.topics[1], &b->c->wait, b->changes, b->n, false, client_next);
+    turn();
+}
+
+static struct front_change delete_of(const char *receipt)
+{
+    return (struct front_change){.receipt = bytes_of_text(receipt), .is_delete = true};
+}
+
+/* ---- sending ---- */
+
+START_TEST(what_is_led_here_costs_no_call)
+{
+    struct batch b = {.n = 2, .messages = {message("a", "0"), message("b", "")}};
+    batch_send(&b);
+    ck_assert(b.c->answered);
+    ck_assert_uint_eq(stage.letters_n, 0);
+    ck_assert_uint_eq(stage.n[0], 2);
+}
+END_TEST
+
+START_TEST(a_batch_is_split_by_leader_and_answered_in_the_order_of_its_entries)
+{
+    struct batch b = {
+        .n = 4,
+        .messages = {message("a", "1"), message("b", "0"), message("c", "2"), message("d", "3")}};
+    batch_send(&b);
+    ck_assert_uint_eq(letters_open(), 2);
+    ck_assert_uint_eq(letter_open(0)->to, 2);
+    ck_assert_uint_eq(letter_open(1)->to, 3);
+    letter_carry(letter_open(1));
+    ck_assert(!b.c->answered);
+    letter_carry(letter_open(0));
+    ck_assert(b.c->answered);
+    const uint32_t at[] = {1, 0, 2, 3};
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(b.errs[i], ERR_OK);
+        ck_assert_uint_eq(b.sent[i].partition, at[i]);
+        ck_assert_uint_eq(stage.n[at[i]], 1);
+    }
+    ck_assert_str_eq(stage.at[3][0].body, "d");
+}
+END_TEST
+
+START_TEST(the_leader_answers_after_its_commit_and_the_own_part_is_waited_for_too)
+{
+    struct batch b = {.n = 2, .messages = {message("a", "0"), message("b", "1")}};
+    stage.hold_commits = true;
+    batch_send(&b);
+    struct letter *l = letter_open(0);
+    letter_carry(l);
+    ck_assert(!l->over);
+    commit();
+    ck_assert(!b.c->answered);
+    letter_carry(l);
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.errs[1], ERR_OK);
+}
+END_TEST
+
+START_TEST(a_send_follows_the_leader_that_the_former_one_names)
+{
+    struct batch b = {.n = 1, .messages = {message("a", "1")}};
+    move(1, 3);
+    believe(2, 1, 3);
+    batch_send(&b);
+    ck_assert_uint_eq(letter_open(0)->to, 2);
+    letter_carry(letter_open(0));
+    ck_assert_uint_eq(letter_open(0)->to, 3);
+    letter_carry(letter_open(0));
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.errs[0], ERR_OK);
+    ck_assert_uint_eq(stage.n[1], 1);
+}
+END_TEST
+
+START_TEST(two_brokers_that_name_each_other_are_not_asked_without_end)
+{
+    struct batch b = {.n = 1, .messages = {message("a", "1")}};
+    move(1, 0);
+    believe(2, 1, 3);
+    believe(3, 1, 2);
+    batch_send(&b);
+    carry_all();
+    ck_assert_uint_lt(stage.letters_n, 4);
+    ck_assert(!b.c->answered);
+}
+END_TEST
+
+START_TEST(a_leader_that_became_this_broker_is_served_here)
+{
+    struct batch b = {.n = 1, .messages = {message("a", "1")}};
+    move(1, 1);
+    believe(2, 1, 1);
+    batch_send(&b);
+    ck_assert(b.c->answered);
+    ck_assert_uint_eq(stage.letters_n, 0);
+    ck_assert_int_eq(b.errs[0], ERR_OK);
+}
+END_TEST
+
+START_TEST(a_hop_is_not_hopped_again)
+{
+    struct batch b = {.n = 1, .messages = {message("a", "1")}};
+    move(1, 3);
+    believe(2, 1, 3);
+    batch_send(&b);
+    struct letter *l = letter_open(0);
+    letter_deliver(l);
+    ck_assert_uint_eq(stage.letters_n, 1);
+    ck_assert(l->served->replied);
+}
+END_TEST
+
+START_TEST(a_broker_that_cannot_be_reached_is_tried_until_another_leads)
+{
+    struct batch b = {.n = 1, .messages = {message("a", "1")}};
+    batch_send(&b);
+    letter_refuse(letter_open(0));
+    ck_assert_uint_eq(letters_open(), 0);
+    pass(20);
+    letter_refuse(letter_open(0));
+    move(1, 3);
+    believe(1, 1, 3);
+    pass(40);
+    letter_carry(letter_open(0));
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.errs[0], ERR_OK);
+}
+END_TEST
+
+START_TEST(without_a_leader_a_send_ends_at_its_deadline)
+{
+    struct batch b = {.n = 2, .messages = {message("a", "1"), message("b", "0")}};
+    move(1, 0);
+    believe(1, 1, 0);
+    batch_send(&b);
+    for (int ms = 0; ms < FRONT_VERB_MS - 1; ms++)
+        pass(1);
+    ck_assert(!b.c->answered);
+    pass(1);
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.errs[0], ERR_NOT_LEADER);
+    ck_assert_int_eq(b.errs[1], ERR_OK);
+    ck_assert_uint_eq(stage.letters_n, 0);
+    ck_assert_uint_eq(stage.n[0], 1);
+}
+END_TEST
+
+START_TEST(a_send_whose_answer_is_lost_is_not_sent_again)
+{
+    struct batch b = {.n = 1, .messages = {message("a", "1")}};
+    batch_send(&b);
+    letter_lose(letter_open(0));
+    pass(1000);
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.errs[0], ERR_UNKNOWN);
+    ck_assert_uint_eq(stage.n[1], 1);
+    ck_assert_uint_eq(stage.letters_n, 1);
+}
+END_TEST
+
+START_TEST(a_leader_that_loses_its_office_before_the_commit_does_not_know_what_became_of_a_send)
+{
+    struct batch b = {.n = 1, .messages = {message("a", "0")}};
+    stage.hold_commits = true;
+    batch_send(&b);
+    stage.waits[0]->err = ERR_NOT_LEADER;
+    commit();
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.errs[0], ERR_UNKNOWN);
+}
+END_TEST
+
+START_TEST(who_is_gone_is_not_tried_for)
+{
+    struct batch b = {.n = 1, .messages = {message("a", "1")}};
+    batch_send(&b);
+    b.c->http->gone = true;
+    letter_refuse(letter_open(0));
+    pass(1000);
+    ck_assert_uint_eq(stage.letters_n, 1);
+    ck_assert(b.c->answered);
+}
+END_TEST
+
+/* ---- receipts ---- */
+
+START_TEST(deletes_across_leaders_keep_their_order_and_their_errors)
+{
+    store(1, "a", STORED_LEASED);
+    store(2, "b", STORED_DELETED);
+    store(0, "c", STORED_LEASED);
+    struct batch b = {
+        .n = 4,
+        .changes = {delete_of("2-0"), delete_of("garbage"), delete_of("1-0"), delete_of("0-0")}};
+    batch_change(&b);
+    carry_all();
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.changes[0].err, ERR_GONE);
+    ck_assert_int_eq(b.changes[1].err, ERR_INVALID);
+    ck_assert_int_eq(b.changes[2].err, ERR_OK);
+    ck_assert_int_eq(b.changes[3].err, ERR_OK);
+    ck_assert_uint_eq(stored_in_state(STORED_DELETED), 3);
+}
+END_TEST
+
+START_TEST(garbage_alone_asks_nobody)
+{
+    struct batch b = {.n = 1, .changes = {delete_of("garbage")}};
+    batch_change(&b);
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.changes[0].err, ERR_INVALID);
+    ck_assert_uint_eq(stage.letters_n, 0);
+}
+END_TEST
+
+START_TEST(a_delete_whose_answer_is_lost_is_tried_again)
+{
+    store(1, "a", STORED_LEASED);
+    struct batch b = {.n = 1, .changes = {delete_of("1-0")}};
+    batch_change(&b);
+    letter_lose(letter_open(0));
+    ck_assert(!b.c->answered);
+    pass(20);
+    letter_carry(letter_open(0));
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.changes[0].err, ERR_GONE); /* which fronts take for a success */
+}
+END_TEST
+
+START_TEST(a_lease_that_was_ended_by_a_call_whose_answer_is_lost_has_ended)
+{
+    store(1, "a", STORED_LEASED);
+    struct batch b = {.n = 1, .changes = {{.receipt = BYTES_OF("1-0")}}};
+    batch_change(&b);
+    letter_lose(letter_open(0));
+    pass(20);
+    letter_carry(letter_open(0));
+    ck_assert_int_eq(b.changes[0].err, ERR_OK);
+    ck_assert_uint_eq(stored_in_state(STORED_READY), 1);
+}
+END_TEST
+
+START_TEST(a_delete_that_never_hears_an_answer_is_unknown)
+{
+    store(1, "a", STORED_LEASED);
+    struct batch b = {.n = 1, .changes = {delete_of("1-0")}};
+    batch_change(&b);
+    letter_lose(letter_open(0));
+    believe(1, 1, 0);
+    move(1, 0);
+    for (int i = 0; i < FRONT_VERB_MS; i += 100)
+        pass(100);
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.changes[0].err, ERR_UNKNOWN);
+}
+END_TEST
+
+/* ---- the whole topic ---- */
+
+START_TEST(counts_are_summed_over_leaders)
+{
+    struct batch b = {0};
+    for (uint32_t p = 0; p < PARTITIONS; p++)
+        store(p, "x", p == 3 ? STORED_LEASED : STORED_READY);
+    b.c = client_new();
+    front_count(&b.c->call, &stage.topics[1], &b.c->wait, BYTES_NONE, &b.sum, client_next);
+    carry_all();
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.sum.err, ERR_OK);
+    ck_assert_uint_eq(b.sum.counters.visible, 3);
+    ck_assert_uint_eq(b.sum.counters.in_flight, 1);
+}
+END_TEST
+
+START_TEST(a_count_that_cannot_be_had_is_an_error)
+{
+    struct batch b = {0};
+    move(2, 0);
+    believe(1, 2, 0);
+    b.c = client_new();
+    front_count(&b.c->call, &stage.topics[1], &b.c->wait, BYTES_NONE, &b.sum, client_next);
+    carry_all();
+    for (int i = 0; i < FRONT_VERB_MS; i += 100)
+        pass(100);
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.sum.err, ERR_NOT_LEADER);
+}
+END_TEST
+
+START_TEST(a_purge_goes_to_all_leaders)
+{
+    struct batch b = {0};
+    for (uint32_t p = 0; p < PARTITIONS; p++)
+        store(p, "x", STORED_READY);
+    b.c = client_new();
+    front_purge(&b.c->call, &stage.topics[1], &b.c->wait, BYTES_NONE, &b.sum, client_next);
+    carry_all();
+    ck_assert(b.c->answered);
+    ck_assert_uint_eq(b.sum.finished, 4);
+    ck_assert_uint_eq(stored_in_state(STORED_DELETED), 4);
+}
+END_TEST
+
+/* ---- receiving ---- */
+
+START_TEST(what_is_here_is_received_first)
+{
+    store(0, "here", STORED_READY);
+    store(1, "there", STORED_READY);
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    ck_assert(c->answered);
+    ck_assert_uint_eq(c->poll.n, 1);
+    ck_assert_uint_eq(stage.letters_n, 0);
+}
+END_TEST
+
+START_TEST(the_others_are_asked_in_turn_until_one_has_something)
+{
+    store(2, "there", STORED_READY);
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    ck_assert_uint_eq(letters_open(), 1);
+    carry_all();
+    ck_assert(c->answered);
+    ck_assert_uint_eq(c->poll.n, 1);
+    ck_assert(bytes_equal(c->poll.received[0].body, BYTES_OF("there")));
+    ck_assert_str_eq(c->poll.received[0].receipt, "2-0");
+    ck_assert_uint_eq(stage.letters[stage.letters_n - 1].to, 3);
+}
+END_TEST
+
+START_TEST(nothing_anywhere_is_answered_with_nothing)
+{
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    carry_all();
+    ck_assert(c->answered);
+    ck_assert_uint_eq(c->poll.n, 0);
+    ck_assert_uint_eq(stage.letters_n, 2);
+}
+END_TEST
+
+START_TEST(a_receive_whose_answer_is_lost_is_not_tried_again)
+{
+    store(1, "a", STORED_READY);
+    lead(1, 2, 2, 2);
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    letter_lose(letter_open(0));
+    ck_assert(c->answered);
+    ck_assert_int_eq(c->refused, ERR_UNKNOWN);
+    ck_assert_uint_eq(stage.letters_n, 1);
+}
+END_TEST
+
+START_TEST(a_broker_that_cannot_be_reached_has_nothing)
+{
+    lead(1, 2, 2, 2);
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    letter_refuse(letter_open(0));
+    ck_assert(c->answered);
+    ck_assert_int_eq(c->refused, ERR_OK);
+    ck_assert_uint_eq(c->poll.n, 0);
+}
+END_TEST
+
+START_TEST(nobody_is_asked_for_a_client_that_is_gone)
+{
+    struct client *c = client_new();
+    c->http->gone = true;
+    client_poll(c, 10, 0);
+    ck_assert_uint_eq(stage.letters_n, 0);
+}
+END_TEST
+
+START_TEST(no_lease_is_given_to_a_hop_that_is_gone)
+{
+    store(1, "a", STORED_READY);
+    lead(1, 2, 2, 2);
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    letter_open(0)->gone = true;
+    letter_lose(letter_open(0));
+    ck_assert_uint_eq(stored_in_state(STORED_READY), 1);
+    ck_assert_int_eq(stage.topics[2].receives, 0);
+}
+END_TEST
+
+START_TEST(leases_whose_hop_was_not_answered_are_given_back)
+{
+    store(1, "a", STORED_READY);
+    lead(1, 2, 2, 2);
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    struct letter *l = letter_open(0);
+    letter_deliver(l);
+    ck_assert_uint_eq(stored_in_state(STORED_LEASED), 1);
+    l->served->on_finish(l->served->on_finish_self, false);
+    l->served->on_finish = NULL;
+    ck_assert_uint_eq(stored_in_state(STORED_READY), 1);
+}
+END_TEST
+
+START_TEST(leases_of_another_broker_go_back_there_when_the_answer_was_not_written)
+{
+    store(1, "a", STORED_READY);
+    lead(1, 2, 2, 2);
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    carry_all();
+    ck_assert_uint_eq(c->poll.n, 1);
+    client_finish(c, false);
+    ck_assert_uint_eq(stored_in_state(STORED_LEASED), 1);
+    carry_all();
+    ck_assert_uint_eq(stored_in_state(STORED_READY), 1);
+}
+END_TEST
+
+START_TEST(leases_that_come_after_the_request_has_ended_go_back)
+{
+    store(1, "a", STORED_READY);
+    lead(1, 2, 2, 2);
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    client_finish(c, false);
+    c->http->on_wake = NULL; /* the server has stopped */
+    carry_all();
+    ck_assert_uint_eq(stored_in_state(STORED_READY), 1);
+    ck_assert_int_eq(c->http->holds, 0);
+}
+END_TEST
+
+/* ---- long polls ---- */
+
+START_TEST(a_poll_is_woken_by_another_broker)
+{
+    struct client *c = client_new();
+    client_poll(c, 10, 20000);
+    carry_all();
+    ck_assert(!c->answered);
+    ck_assert_uint_eq(letters_open(), 2); /* a wait at each */
+    store(2, "late", STORED_READY);
+    polls_wake(3);
+    carry_all();
+    ck_assert(c->answered);
+    ck_assert_uint_eq(c->poll.n, 1);
+    ck_assert_uint_eq(stored_in_state(STORED_LEASED), 1);
+}
+END_TEST
+
+START_TEST(a_poll_is_woken_here_while_it_waits_elsewhere)
+{
+    struct client *c = client_new();
+    client_poll(c, 10, 20000);
+    carry_all();
+    store(0, "here", STORED_READY);
+    polls_wake(1);
+    ck_assert(c->answered);
+    ck_assert_uint_eq(c->poll.n, 1);
+}
+END_TEST
+
+START_TEST(a_poll_ends_at_its_deadline)
+{
+    struct client *c = client_new();
+    client_poll(c, 10, 2000);
+    carry_all();
+    pass(1999);
+    carry_all();
+    ck_assert(!c->answered);
+    pass(1);
+    carry_all();
+    ck_assert(c->answered);
+    ck_assert_int_eq(c->refused, ERR_OK);
+    ck_assert_uint_eq(c->poll.n, 0);
+}
+END_TEST
+
+START_TEST(polls_of_one_topic_share_a_wait_and_one_message_wakes_one)
+{
+    struct client *a = client_new(), *b = client_new();
+    lead(1, 2, 2, 2);
+    client_poll(a, 10, 20000);
+    carry_all();
+    client_poll(b, 10, 20000);
+    carry_all();
+    ck_assert_uint_eq(letters_open(), 1);
+    store(1, "one", STORED_READY);
+    int before = stage.topics[2].receives;
+    polls_wake(2);
+    carry_all();
+    ck_assert(a->answered);
+    ck_assert(!b->answered);
+    ck_assert_int_eq(stage.topics[2].receives, before + 1);
+}
+END_TEST
+
+START_TEST(what_comes_between_a_receive_and_the_wait_is_not_missed)
+{
+    lead(1, 2, 2, 2);
+    struct client *c = client_new();
+    client_poll(c, 10, 20000);
+    letter_carry(letter_open(0));
+    store(1, "between", STORED_READY);
+    carry_all();
+    ck_assert(c->answered);
+    ck_assert_uint_eq(c->poll.n, 1);
+}
+END_TEST
+
+START_TEST(a_poll_finds_the_broker_that_leads_from_now_on)
+{
+    lead(1, 1, 1, 1);
+    struct client *c = client_new();
+    client_poll(c, 10, 20000);
+    ck_assert_uint_eq(stage.letters_n, 0);
+    lead(1, 1, 3, 1);
+    store(2, "moved", STORED_READY);
+    pass(FRONT_REFRESH_MS);
+    carry_all();
+    ck_assert(c->answered);
+    ck_assert_uint_eq(c->poll.n, 1);
+}
+END_TEST
+
+START_TEST(a_wait_that_cannot_be_made_is_tried_again_later)
+{
+    lead(1, 2, 2, 2);
+    struct client *c = client_new();
+    client_poll(c, 10, 20000);
+    letter_carry(letter_open(0));
+    letter_refuse(letter_open(0));
+    ck_assert_uint_eq(letters_open(), 0);
+    store(1, "later", STORED_READY);
+    pass(FRONT_REFRESH_MS);
+    carry_all();
+    pass(1000);
+    carry_all();
+    ck_assert(c->answered);
+    ck_assert_uint_eq(c->poll.n, 1);
+}
+END_TEST
+
+/* ---- bytes ---- */
+
+static void fill(struct front_item *item, struct queue_message *m, struct queue_attribute *a)
+{
+    *a = (struct queue_attribute){BYTES_OF("n"), BYTES_OF("Binary.x"), true, BYTES_OF("\0\1")};
+    *m = message("body", "key");
+    m->delay_ms = 5000;
+    m->trace = BYTES_OF("Root=1");
+    m->group_id = BYTES_OF("g");
+    m->dedup_id = BYTES_OF("d");
+    m->tombstone = true;
+    m->attributes = a;
+    m->attributes_n = 1;
+    memset(m->body_md5, 9, sizeof m->body_md5);
+    *item = (struct front_item){.partition = 3, .message = m};
+}
+
+START_TEST(a_message_arrives_as_it_was_sent_and_a_part_of_it_is_refused)
+{
+    struct queue_attribute a;
+    struct queue_message m;
+    struct front_item item, *items[] = {&item};
+    struct front_hop hop = {.kind = FRONT_SEND, .strict = true, .items = items, .n = 1};
+    struct buf b = BUF_EMPTY;
+    struct arena arena;
+    struct route_request in;
+    arena_init(&arena, NULL, 0);
+    fill(&item, &m, &a);
+    memset(hop.topic, 4, sizeof hop.topic);
+    route_hop_put(&hop, 777, &b);
+    ck_assert_int_eq(route_request_read(buf_bytes(&b), &arena, &in), ERR_OK);
+    ck_assert_int_eq(in.kind, ROUTE_SEND);
+    ck_assert(in.strict);
+    ck_assert_uint_eq(in.left_ms, 777);
+    ck_assert_uint_eq(in.items[0].partition, 3);
+    const struct queue_message *got = in.items[0].message;
+    ck_assert(bytes_equal(got->body, m.body) && bytes_equal(got->key, m.key));
+    ck_assert(bytes_equal(got->trace, m.trace) && bytes_equal(got->group_id, m.group_id));
+    ck_assert(bytes_equal(got->dedup_id, m.dedup_id) && got->tombstone);
+    ck_assert_int_eq(got->delay_ms, 5000);
+    ck_assert_mem_eq(got->body_md5, m.body_md5, 16);
+    ck_assert_uint_eq(got->attributes_n, 1);
+    ck_assert(got->attributes[0].binary && bytes_equal(got->attributes[0].value, a.value));
+    for (size_t n = 0; n < b.n; n++)
+        ck_assert_int_eq(route_request_read((struct bytes){b.at, n}, &arena, &in), ERR_CORRUPT);
+    buf_put_u8(&b, 0);
+    ck_assert_int_eq(route_request_read(buf_bytes(&b), &arena, &in), ERR_CORRUPT);
+    b.at[2] = 2; /* a second hop */
+    ck_assert_int_eq(route_request_read((struct bytes){b.at, b.n - 1}, &arena, &in), ERR_CORRUPT);
+    buf_fini(&b);
+    arena_fini(&arena);
+}
+END_TEST
+
+START_TEST(what_is_received_arrives_as_it_was_and_a_part_of_it_is_refused)
+{
+    struct queue_attribute a = {BYTES_OF("n"), BYTES_OF("String"), false, BYTES_OF("v")};
+    struct queue_receive request = {.max = 10};
+    struct queue_received got[QUEUE_BATCH_MAX];
+    struct queue_received m = {.body = BYTES_OF("body"),
+                               .receive_count = 3,
+                               .number = 17,
+                               .sent_wall_ms = 5,
+                               .first_received_wall_ms = 6,
+                               .partition = 2,
+                               .group_id = BYTES_OF("g"),
+                               .dedup_id = BYTES_OF("d"),
+                               .key = BYTES_OF("k"),
+                               .origin = BYTES_OF("o"),
+                               .trace = BYTES_OF("t"),
+                               .attributes = &a,
+                               .attributes_n = 1,
+                               .receipt = "receipt"};
+    struct arena arena;
+    struct buf b = BUF_EMPTY;
+    enum err e = ERR_IO;
+    arena_init(&arena, NULL, 0);
+    struct front_hop hop = {
+        .kind = FRONT_RECEIVE, .receive = &request, .arena = &arena, .received = got};
+    route_answer_put(ROUTE_RECEIVE, ERR_OK, &b);
+    route_received_put(&m, 1, &b);
+    ck_assert_int_eq(route_hop_read(buf_bytes(&b), &hop, &e), ERR_OK);
+    ck_assert_int_eq(e, ERR_OK);
+    ck_assert_uint_eq(hop.received_n, 1);
+    ck_assert(bytes_equal(got[0].body, m.body) && bytes_equal(got[0].origin, m.origin));
+    ck_assert(bytes_equal(got[0].group_id, m.group_id) && bytes_equal(got[0].key, m.key));
+    ck_assert(bytes_equal(got[0].dedup_id, m.dedup_id) && bytes_equal(got[0].trace, m.trace));
+    ck_assert_str_eq(got[0].receipt, "receipt");
+    ck_assert_uint_eq(got[0].number, 17);
+    ck_assert_uint_eq(got[0].receive_count, 3);
+    ck_assert(bytes_equal(got[0].attributes[0].value, a.value));
+    for (size_t n = 0; n < b.n; n++)
+        ck_assert_int_eq(route_hop_read((struct bytes){b.at, n}, &hop, &e), ERR_CORRUPT);
+    buf_fini(&b);
+    arena_fini(&arena);
+}
+END_TEST
+
+START_TEST(errors_arrive_as_they_were)
+{
+    const enum err all[] = {ERR_OK, ERR_GONE, ERR_TOPIC_FULL, ERR_NOT_LEADER, ERR_UNKNOWN};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        ck_assert_int_eq(route_err_of_code(route_err_code(all[i])), all[i]);
+    ck_assert_int_eq(route_err_of_code(9999), ERR_UNKNOWN);
+}
+END_TEST
+
+static TCase *tcase_of(const char *name, const TTest *const *tests, size_t n)
+{
+    TCase *t = tcase_create(name);
+    tcase_add_checked_fixture(t, stage_setup, stage_teardown);
+    for (size_t i = 0; i < n; i++)
+        tcase_add_test(t, tests[i]);
+    return t;
+}
+#define TCASE(name, ...)                                                                           \
+    tcase_of(name, (const TTest *const[]){__VA_ARGS__},                                            \
+             sizeof((const TTest *const[]){__VA_ARGS__}) / sizeof(TTest *))
+
+Suite *suite_new(void)
+{
+    Suite *s = suite_create("route");
+    suite_add_tcase(
+        s,
+        TCASE("send", what_is_led_here_costs_no_call,
+              a_batch_is_split_by_leader_and_answered_in_the_order_of_its_entries,
+              the_leader_answers_after_its_commit_and_the_own_part_is_waited_for_too,
+              a_send_follows_the_leader_that_the_former_one_names,
+              two_brokers_that_name_each_other_are_not_asked_without_end,
+              a_leader_that_became_this_broker_is_served_here, a_hop_is_not_hopped_again,
+              a_broker_that_cannot_be_reached_is_tried_until_another_leads,
+              without_a_leader_a_send_ends_at_its_deadline,
+              a_send_whose_answer_is_lost_is_not_sent_again,
+              a_leader_that_loses_its_office_before_the_commit_does_not_know_what_became_of_a_send,
+              who_is_gone_is_not_tried_for));
+    suite_add_tcase(s,
+                    TCASE("receipts", deletes_across_leaders_keep_their_order_and_their_errors,
+                          garbage_alone_asks_nobody, a_delete_whose_answer_is_lost_is_tried_again,
+                          a_lease_that_was_ended_by_a_call_whose_answer_is_lost_has_ended,
+                          a_delete_that_never_hears_an_answer_is_unknown));
+    suite_add_tcase(s, TCASE("topic", counts_are_summed_over_leaders,
+                             a_count_that_cannot_be_had_is_an_error, a_purge_goes_to_all_leaders));
+    suite_add_tcase(s, TCASE("receive", what_is_here_is_received_first,
+                             the_others_are_asked_in_turn_until_one_has_something,
+                             nothing_anywhere_is_answered_with_nothing,
+                             a_receive_whose_answer_is_lost_is_not_tried_again,
+                             a_broker_that_cannot_be_reached_has_nothing,
+                             nobody_is_asked_for_a_client_that_is_gone,
+                             no_lease_is_given_to_a_hop_that_is_gone,
+                             leases_whose_hop_was_not_answered_are_given_back,
+                             leases_of_another_broker_go_back_there_when_the_answer_was_not_written,
+                             leases_that_come_after_the_request_has_ended_go_back));
+    suite_add_tcase(s, TCASE("polls", a_poll_is_woken_by_another_broker,
+                             a_poll_is_woken_here_while_it_waits_elsewhere,
+                             a_poll_ends_at_its_deadline,
+                             polls_of_one_topic_share_a_wait_and_one_message_wakes_one,
+                             what_comes_between_a_receive_and_the_wait_is_not_missed,
+                             a_poll_finds_the_broker_that_leads_from_now_on,
+                             a_wait_that_cannot_be_made_is_tried_again_later));
+    suite_add_tcase(s, TCASE("bytes", a_message_arrives_as_it_was_sent_and_a_part_of_it_is_refused,
+                             what_is_received_arrives_as_it_was_and_a_part_of_it_is_refused,
+                             errors_arrive_as_they_were));
+    return s;
+}
