@@ -8,8 +8,8 @@
 -- step 1
 -- 0x6c6c6f67, "llog": tells the catalogue from other programs' databases.
 PRAGMA application_id = 1819045735;
--- The keys and their values are described in src/catalog/catalog.h. `lease` is 0: on one node no
--- session ends.
+-- The keys and their values are described in src/catalog/catalog.h. `lease` is 0, or the
+-- session whose end drops the key; no session outlives the process.
 CREATE TABLE kv (
     key        TEXT    NOT NULL PRIMARY KEY COLLATE BINARY CHECK (length(key) > 0),
     value      BLOB    NOT NULL,

@@ -22,7 +22,8 @@ void catalog_close(struct catalog *c)
     c->engine->free(c);
 }
 
-/* Every public call goes through here, because the lock is held over syncs and the network. */
+/* Every public call but a session's and a watch's goes through here, because the lock is held over
+ * syncs and the network. */
 void catalog_lock(struct catalog *c)
 {
     lock_check_none_held();
@@ -52,8 +53,15 @@ enum err catalog_get(struct catalog *c, const char *key, struct catalog_kv *out)
 
 enum err catalog_list(struct catalog *c, const char *prefix, struct catalog_kvs *out)
 {
+    int64_t rev;
+    return catalog_list_at(c, prefix, out, &rev);
+}
+
+enum err catalog_list_at(struct catalog *c, const char *prefix, struct catalog_kvs *out,
+                         int64_t *rev)
+{
     catalog_lock(c);
-    enum err e = c->engine->list(c, prefix, out);
+    enum err e = c->engine->list(c, prefix, out, rev);
     lock_give(&c->lk);
     return e;
 }
@@ -109,22 +117,70 @@ static void txns_run_locked(struct catalog *c)
     }
 }
 
+static enum err txn_do(struct catalog *c, struct catalog_txn *t, int64_t *rev)
+{
+    enum err e = txn_check(t->cmps, t->cmps_n, t->ops, t->ops_n);
+    if (e != ERR_OK)
+        return e;
+    lock_check_none_held();
+    txn_wait(c, t);
+    catalog_lock(c);
+    if (!t->done)
+        txns_run_locked(c);
+    lock_give(&c->lk);
+    if (t->err == ERR_OK && rev != NULL)
+        *rev = t->rev;
+    return t->err;
+}
+
 enum err catalog_txn(struct catalog *c, const struct catalog_cmp *cmps, size_t cmps_n,
                      const struct catalog_op *ops, size_t ops_n, int64_t *rev)
 {
     struct catalog_txn t = {.cmps = cmps, .cmps_n = cmps_n, .ops = ops, .ops_n = ops_n};
-    enum err e = txn_check(cmps, cmps_n, ops, ops_n);
-    if (e != ERR_OK)
-        return e;
+    return txn_do(c, &t, rev);
+}
+
+enum err catalog_txn_leased(struct catalog *c, const struct catalog_session *s,
+                            const struct catalog_cmp *cmps, size_t cmps_n,
+                            const struct catalog_op *ops, size_t ops_n, int64_t *rev)
+{
+    struct catalog_txn t = {
+        .cmps = cmps, .cmps_n = cmps_n, .ops = ops, .ops_n = ops_n, .lease = s->id};
+    CHECK(s->catalog == c);
+    return txn_do(c, &t, rev);
+}
+
+/* ---- sessions ---- */
+
+enum err catalog_session_begin(struct catalog *c, int ttl_s, void (*lost)(void *self), void *self,
+                               struct catalog_session **out)
+{
+    CHECK(ttl_s > 0);
     lock_check_none_held();
-    txn_wait(c, &t);
+    return c->engine->session_begin(c, ttl_s, lost, self, out);
+}
+
+int64_t catalog_session_id(const struct catalog_session *s)
+{
+    return s->id;
+}
+
+void catalog_session_end(struct catalog_session *s)
+{
+    if (s == NULL)
+        return;
+    lock_check_none_held();
+    s->catalog->engine->session_end(s);
+}
+
+enum err catalog_lease_revoke(struct catalog *c, int64_t id)
+{
+    if (id == 0)
+        return ERR_INVALID;
     catalog_lock(c);
-    if (!t.done)
-        txns_run_locked(c);
+    enum err e = c->engine->lease_revoke(c, id);
     lock_give(&c->lk);
-    if (t.err == ERR_OK && rev != NULL)
-        *rev = t.rev;
-    return t.err;
+    return e;
 }
 
 void catalog_kvs_put(struct catalog_kvs *kvs, size_t *room, struct catalog_kv kv)

@@ -10,6 +10,7 @@
  *   r/<tid>          the redrives of the topic's messages, newest first
  *   k/receipt        current and previous secret of receipts
  *   k/epoch          counter of starts
+ *   k/copy           from which node this catalogue is or was taken over (catalog_copy)
  *   meta             format, cluster_id, created
  *
  * Threads: any, at any time; one lock inside, held over I/O (never take it under another lock).
@@ -23,6 +24,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/err.h"
 
 enum { CATALOG_KEY_BYTES_MAX = 255, CATALOG_VALUE_BYTES_MAX = 1 << 20, CATALOG_TXN_MAX = 128 };
@@ -67,6 +69,7 @@ struct catalog_etcd_options {
     const char *user, *password;                /* NULL: etcd's authentication is off */
     const char *ca_file, *cert_file, *key_file; /* PEM; NULL: the system's roots, no certificate */
     int64_t answer_ms;                          /* until the next endpoint is asked; 0: 2 s */
+    const struct clock *clock; /* copied; NULL: the system's. Sessions judge themselves by it */
 };
 enum { CATALOG_CLUSTER_NAME_MAX = 63 };
 /* The catalogue of a cluster, in etcd. All strings are copied. ERR_INVALID: an endpoint is no URL,
@@ -106,13 +109,16 @@ bool catalog_failed(const struct catalog *c);
 /* ---- sessions ---- */
 
 /* A session is a lease that this process keeps alive from a thread of its own. Keys that were put
- * with it (catalog_txn_leased) vanish when it ends: on catalog_session_end, or about ttl_s after the
- * process or its connection died. On SQLite there is one process only: such keys vanish when the
- * catalogue is next opened, and the session is never lost. */
+ * with it (catalog_txn_leased) vanish when it ends: on catalog_session_end, or about ttl_s after
+ * the process or its connection died. On SQLite there is one process only: such keys vanish when
+ * the catalogue is next opened, and the session is never lost. */
 struct catalog_session;
 enum { CATALOG_SESSION_TTL_S = 6 };
 /* `lost` is called once, from the session's thread, when it is known or must be feared that the
- * session is over: the lease is gone, or nothing was heard of it for ttl_s by our own clock. ERR_BUSY. */
+ * session is over: the lease is gone, or nothing was heard of it for ttl_s by our own clock,
+ * counted from when the last request that succeeded was sent. The session is still to be ended, by
+ * another thread. ERR_BUSY; ERR_NO_SPACE: etcd's quota is used up (sessions that are there live
+ * on); ERR_PERMISSION. */
 enum err catalog_session_begin(struct catalog *c, int ttl_s, void (*lost)(void *self), void *self,
                                struct catalog_session **out) MUST_USE;
 /* The lease's number, never 0; stored by who wants to revoke it in a next life. */
@@ -121,7 +127,8 @@ int64_t catalog_session_id(const struct catalog_session *s);
 void catalog_session_end(struct catalog_session *s);
 /* Revokes a lease of an earlier life; one that is gone is no error. */
 enum err catalog_lease_revoke(struct catalog *c, int64_t id) MUST_USE;
-/* As catalog_txn; the ops that put attach their keys to the session. */
+/* As catalog_txn; the ops that put attach their keys to the session. ERR_NOT_FOUND: its lease is
+ * gone, and nothing has happened. A key that is put by catalog_txn is attached to none any more. */
 enum err catalog_txn_leased(struct catalog *c, const struct catalog_session *s,
                             const struct catalog_cmp *cmps, size_t cmps_n,
                             const struct catalog_op *ops, size_t ops_n, int64_t *rev) MUST_USE;
@@ -129,30 +136,51 @@ enum err catalog_txn_leased(struct catalog *c, const struct catalog_session *s,
 /* ---- watching ---- */
 
 struct catalog_event {
-    const char *key;     /* lent for the call, as the value */
-    struct bytes value;  /* BYTES_NONE: dropped */
+    const char *key;    /* lent for the call, as the value */
+    struct bytes value; /* BYTES_NONE: dropped */
     bool dropped;
     int64_t create_rev;
     int64_t mod_rev;
 };
 struct catalog_watch;
 /* Tells the changes below `prefix` with a revision above `after`, in order, those of one revision
- * together, from a thread of its own. A hint: it may end, be late or miss something, so whoever relies on it also lists
- * now and then. `again` is called (also from that thread) when changes may have been missed, and before the
- * first event: list the prefix, then call catalog_watch_go with the list's revision, from which it goes on. */
+ * together, from a thread of its own. A hint: it may end, be late or miss something, so whoever
+ * relies on it also lists now and then. `again` is called (also from that thread) when changes may
+ * have been missed, and before the first event: list the prefix, then call catalog_watch_go with
+ * the list's revision, from which it goes on. Until then nothing is told and `again` is not
+ * repeated: a list that fails is to be tried again by whoever was told. */
 struct catalog_watching {
     void (*events)(void *self, const struct catalog_event *events, size_t n);
     void (*again)(void *self);
     void *self;
 };
+/* Always ERR_OK: an engine that does not answer makes it tell `again` later. *out is written before
+ * the first call. */
 enum err catalog_watch_begin(struct catalog *c, const char *prefix, struct catalog_watching w,
                              struct catalog_watch **out) MUST_USE;
+/* From any thread, from within `again` too, under any lock of a lower rank. */
 void catalog_watch_go(struct catalog_watch *w, int64_t after);
-/* No callback is running or comes after it returns. */
+/* No callback is running or comes after it returns; not from within one. All watches and sessions
+ * are ended before catalog_close. */
 void catalog_watch_end(struct catalog_watch *w);
 /* As catalog_list, and the revision at which it was so. */
 enum err catalog_list_at(struct catalog *c, const char *prefix, struct catalog_kvs *out,
                          int64_t *rev) MUST_USE;
+
+/* ---- taking over ---- */
+
+/* Copies a node's catalogue into an empty one: all keys and values but those that are of one node
+ * or process only (k/epoch, b/, s/, ctl), in transactions of at most 120 ops. Nobody else may use
+ * the two meanwhile. After any error, or a crash, it is called again and goes on; `meta`, if the
+ * source has one, is put in the last transaction. Once it is finished, calling it again for the
+ * same node changes nothing and is ERR_OK.
+ * ERR_CONFLICT: `to` holds another cluster, or another node's copy, or somebody wrote to it
+ * meanwhile; nothing of that is changed. ERR_NOT_FOUND: `from` has never been a started node's.
+ * The others as catalog_list and catalog_txn. */
+enum err catalog_copy(struct catalog *from, struct catalog *to) MUST_USE;
+/* Before a broker lives in c: ERR_CONFLICT while a copy into it is not finished. ERR_CORRUPT;
+ * ERR_BUSY. */
+enum err catalog_copy_check(struct catalog *c) MUST_USE;
 
 void catalog_kv_fini(struct catalog_kv *kv);
 void catalog_kvs_fini(struct catalog_kvs *kvs);

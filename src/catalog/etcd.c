@@ -7,6 +7,7 @@
 #include "catalog/engine.h"
 #include "catalog/etcd_http.h"
 #include "catalog/etcd_json.h"
+#include "catalog/etcd_live.h"
 
 enum { LIST_KEYS_MAX = 1000 /* of one answer */ };
 
@@ -73,7 +74,8 @@ static enum err list_some(struct etcd *c, struct bytes prefix, struct bytes from
     return e == ERR_OK ? judged(etcd_take_range(answer, buf_bytes(&c->prefix), out), "list") : e;
 }
 
-static enum err list_all(struct etcd *c, struct bytes prefix, struct catalog_kvs *found)
+static enum err list_all(struct etcd *c, struct bytes prefix, struct catalog_kvs *found,
+                         int64_t *at)
 {
     struct etcd_range range = {.rev = 0, .more = true};
     struct buf from = BUF_EMPTY;
@@ -98,16 +100,19 @@ static enum err list_all(struct etcd *c, struct bytes prefix, struct catalog_kvs
         }
     }
     buf_fini(&from);
+    if (e == ERR_OK)
+        *at = rev;
     return e;
 }
 
-static enum err etcd_list(struct catalog *catalog, const char *prefix, struct catalog_kvs *out)
+static enum err etcd_list(struct catalog *catalog, const char *prefix, struct catalog_kvs *out,
+                          int64_t *rev)
 {
     struct etcd *c = etcd_of(catalog);
     struct catalog_kvs found = {NULL, 0};
     struct buf whole = BUF_EMPTY;
     put_whole(&whole, c, prefix);
-    enum err e = list_all(c, buf_bytes(&whole), &found);
+    enum err e = list_all(c, buf_bytes(&whole), &found, rev);
     buf_fini(&whole);
     if (e == ERR_OK)
         *out = found;
@@ -120,7 +125,7 @@ static enum err etcd_txn(struct etcd *c, struct catalog_txn *t)
 {
     struct buf body = BUF_EMPTY;
     struct bytes answer;
-    etcd_put_txn(&body, buf_bytes(&c->prefix), t->cmps, t->cmps_n, t->ops, t->ops_n);
+    etcd_put_txn(&body, buf_bytes(&c->prefix), t->cmps, t->cmps_n, t->ops, t->ops_n, t->lease);
     enum err e = etcd_http_ask(c->http, "kv/txn", buf_bytes(&body), t->ops_n > 0, &answer);
     buf_fini(&body);
     return e == ERR_OK ? judged(etcd_take_txn(answer, &t->rev), "transaction") : e;
@@ -140,7 +145,36 @@ static void etcd_free(struct catalog *catalog)
     mem_free(c);
 }
 
-static const struct catalog_engine engine = {etcd_get, etcd_list, etcd_run, etcd_free};
+static enum err etcd_lease_revoke(struct catalog *c, int64_t id)
+{
+    return etcd_lease_end(etcd_of(c)->http, id);
+}
+
+static enum err etcd_session_begin(struct catalog *c, int ttl_s, void (*lost)(void *self),
+                                   void *self, struct catalog_session **out)
+{
+    return etcd_session_new(c, etcd_of(c)->http, ttl_s, lost, self, out);
+}
+
+static struct catalog_watch *etcd_watch_new(struct catalog *catalog)
+{
+    const struct etcd *c = etcd_of(catalog);
+    return etcd_stream_watch_new(c->http, buf_bytes(&c->prefix));
+}
+
+static const struct catalog_engine engine = {
+    .get = etcd_get,
+    .list = etcd_list,
+    .run = etcd_run,
+    .free = etcd_free,
+    .lease_revoke = etcd_lease_revoke,
+    .session_begin = etcd_session_begin,
+    .session_end = etcd_session_end,
+    .watch_new = etcd_watch_new,
+    .watch_run = etcd_watch_run,
+    .watch_wake = etcd_watch_wake,
+    .watch_free = etcd_watch_free,
+};
 
 /* The name becomes part of each key, and its end is a place to stop a list at. */
 static bool cluster_ok(const char *name)

@@ -76,7 +76,8 @@ static void put_compare(struct json_writer *w, struct bytes prefix, const struct
     json_end_object(w);
 }
 
-static void put_op(struct json_writer *w, struct bytes prefix, const struct catalog_op *op)
+static void put_op(struct json_writer *w, struct bytes prefix, const struct catalog_op *op,
+                   int64_t lease)
 {
     json_begin_object(w);
     json_put_key(w, op->drop ? "request_delete_range" : "request_put");
@@ -84,12 +85,14 @@ static void put_op(struct json_writer *w, struct bytes prefix, const struct cata
     put_key(w, "key", prefix, bytes_of_text(op->key));
     if (!op->drop)
         put_key(w, "value", BYTES_NONE, op->value);
+    if (!op->drop && lease != 0)
+        put_number(w, "lease", lease);
     json_end_object(w);
     json_end_object(w);
 }
 
 void etcd_put_txn(struct buf *body, struct bytes prefix, const struct catalog_cmp *cmps,
-                  size_t cmps_n, const struct catalog_op *ops, size_t ops_n)
+                  size_t cmps_n, const struct catalog_op *ops, size_t ops_n, int64_t lease)
 {
     struct json_writer w = json_writer_to(body);
     json_begin_object(&w);
@@ -101,8 +104,41 @@ void etcd_put_txn(struct buf *body, struct bytes prefix, const struct catalog_cm
     json_put_key(&w, "success");
     json_begin_array(&w);
     for (size_t i = 0; i < ops_n; i++)
-        put_op(&w, prefix, &ops[i]);
+        put_op(&w, prefix, &ops[i], lease);
     json_end_array(&w);
+    json_end_object(&w);
+    json_writer_done(&w);
+}
+
+static void put_one_number(struct buf *body, const char *member, int64_t v)
+{
+    struct json_writer w = json_writer_to(body);
+    json_begin_object(&w);
+    put_number(&w, member, v);
+    json_end_object(&w);
+    json_writer_done(&w);
+}
+
+void etcd_put_grant(struct buf *body, int64_t ttl_s)
+{
+    put_one_number(body, "TTL", ttl_s);
+}
+
+void etcd_put_lease(struct buf *body, int64_t id)
+{
+    put_one_number(body, "ID", id);
+}
+
+void etcd_put_watch(struct buf *body, struct bytes prefix, int64_t from)
+{
+    struct json_writer w = json_writer_to(body);
+    json_begin_object(&w);
+    json_put_key(&w, "create_request");
+    json_begin_object(&w);
+    put_key(&w, "key", BYTES_NONE, prefix);
+    put_end(&w, prefix);
+    put_number(&w, "start_revision", from);
+    json_end_object(&w);
     json_end_object(&w);
     json_writer_done(&w);
 }
@@ -230,6 +266,103 @@ enum err etcd_take_txn(struct bytes json, int64_t *rev)
     if (e == ERR_OK)
         *rev = at;
     return e;
+}
+
+enum err etcd_take_grant(struct bytes json, int64_t *id, int64_t *ttl_s)
+{
+    json_t *root;
+    int64_t number, ttl;
+    enum err e = load(json, &root);
+    if (e != ERR_OK)
+        return e;
+    if (take_number(root, "ID", &number) && number != 0 && take_number(root, "TTL", &ttl) &&
+        ttl > 0) {
+        *id = number;
+        *ttl_s = ttl;
+    } else {
+        e = ERR_CORRUPT;
+    }
+    json_decref(root);
+    return e;
+}
+
+enum err etcd_take_alive(struct bytes json)
+{
+    json_t *root;
+    int64_t id, ttl;
+    enum err e = load(json, &root);
+    if (e != ERR_OK)
+        return e;
+    const json_t *result = json_object_get(root, "result");
+    if (!json_is_object(result) || !take_number(result, "ID", &id) || id == 0 ||
+        !take_number(result, "TTL", &ttl))
+        e = ERR_CORRUPT;
+    else if (ttl <= 0)
+        e = ERR_NOT_FOUND;
+    json_decref(root);
+    return e;
+}
+
+/* An event's kv is that of a read, but for a dropped key, which has a name and a revision only. */
+static bool take_events(const json_t *list, struct bytes prefix, struct catalog_kvs *out)
+{
+    size_t n = json_array_size(list);
+    out->at = mem_new_array(n, sizeof *out->at);
+    for (out->n = 0; out->n < n; out->n++) {
+        const json_t *event = json_array_get(list, out->n);
+        const char *type = json_string_value(json_object_get(event, "type"));
+        struct catalog_kv *kv = &out->at[out->n];
+        struct arena arena;
+        arena_init(&arena, NULL, 0);
+        bool ok = take_kv(json_object_get(event, "kv"), prefix, &arena, kv);
+        arena_fini(&arena);
+        if (!ok)
+            return false;
+        if (type != NULL && strcmp(type, "DELETE") == 0)
+            kv->value = BYTES_NONE;
+        if (kv->mod_rev <= 0 || (out->n > 0 && kv->mod_rev < kv[-1].mod_rev)) {
+            out->n++; /* so that it is freed */
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool take_news(const json_t *root, struct bytes prefix, struct etcd_news *out)
+{
+    const json_t *error = json_object_get(root, "error"), *result = json_object_get(root, "result");
+    const json_t *list = json_object_get(result, "events");
+    if (error != NULL) {
+        const char *said = json_string_value(json_object_get(error, "message"));
+        snprintf(out->why, sizeof out->why, "%s", said != NULL ? said : "an error");
+        out->ended = true;
+        return true;
+    }
+    int64_t compact_rev;
+    if (!json_is_object(result) || !take_number(result, "compact_revision", &compact_rev) ||
+        (list != NULL && !json_is_array(list)) || !take_events(list, prefix, &out->kvs))
+        return false;
+    out->ended = json_is_true(json_object_get(result, "canceled")) || compact_rev != 0;
+    if (out->ended)
+        snprintf(out->why, sizeof out->why, "%s", compact_rev != 0 ? "compacted" : "canceled");
+    return true;
+}
+
+enum err etcd_take_news(struct bytes json, struct bytes prefix, struct etcd_news *out)
+{
+    json_t *root;
+    struct etcd_news news = {.kvs = {NULL, 0}};
+    enum err e = load(json, &root);
+    if (e != ERR_OK)
+        return e;
+    bool ok = take_news(root, prefix, &news);
+    json_decref(root);
+    if (!ok) {
+        catalog_kvs_fini(&news.kvs);
+        return ERR_CORRUPT;
+    }
+    *out = news;
+    return ERR_OK;
 }
 
 enum err etcd_take_token(struct bytes json, struct buf *token)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the JSON forms of the catalogue's values share. Private to this room.
+/* What the JSON forms of the catalogue's values share; for this room, and for cluster, whose keys
+ * lie in the same catalogue.
  *
  * Every value is one object with the member `format`. Numbers that may pass 2^53 are decimal
  * strings, as etcd's gateway writes them, so that no reader's doubles round them. Secrets and ids
@@ -40,7 +41,8 @@ void catalog_hex_write(char *hex, const uint8_t *at, size_t n);
 /* False unless hex is exactly 2n lower-case digits. */
 bool catalog_hex_read(const char *hex, uint8_t *at, size_t n);
 
-/* Whether these are values of k/epoch and k/receipt. */
+/* Whether these are values of k/copy, k/epoch and k/receipt. */
+enum err catalog_copy_marker_check(struct bytes json) MUST_USE;
 enum err catalog_epoch_check(struct bytes json) MUST_USE;
 enum err catalog_secrets_check(struct bytes json) MUST_USE;
 

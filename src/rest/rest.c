@@ -131,5 +131,6 @@ size_t rest_routes(struct rest *s, struct http_route out[REST_ROUTES_MAX])
     out[1] = (struct http_route){HTTP_OTHER, "/v1/topics/*", handle, s};
     out[2] = (struct http_route){HTTP_OTHER, "/v1/openapi.yaml", handle, s};
     out[3] = (struct http_route){HTTP_OTHER, "/problems/*", handle, s};
+    out[4] = (struct http_route){HTTP_OTHER, "/v1/cluster", handle, s};
     return REST_ROUTES_MAX;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "front/links.h"
 #include "http/http.h"
 #include "queue/queue.h"
@@ -15,9 +16,12 @@ struct rest {
     struct queue *queue;             /* borrowed; set before the server starts, as all here */
     const struct front_links *links; /* to other brokers; NULL: there are none */
     const struct clock *clock;       /* borrowed */
+    /* Writes what is known of the cluster, as one object; NULL: the broker is alone. Any thread. */
+    void (*put_cluster)(void *cluster, struct json_writer *w);
+    void *cluster;
 };
 
-enum { REST_ROUTES_MAX = 4 };
+enum { REST_ROUTES_MAX = 5 };
 
 /* Writes the room's routes; gives their number. `s` is lent to the server. */
 size_t rest_routes(struct rest *s, struct http_route out[REST_ROUTES_MAX]);

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "catalog/engine.h"
-#include "catalog_contract.h"
+#include "catalog_live.h"
 
 static char folder[200], path[256];
 
@@ -155,6 +155,61 @@ START_TEST(a_path_that_cannot_be_opened_is_told_apart)
         ck_assert_int_eq(catalog_open(path, &other), ERR_PERMISSION);
     }
     ck_assert_ptr_null(other);
+}
+END_TEST
+
+START_TEST(leased_keys_vanish_at_the_next_open)
+{
+    session_begin(6);
+    ck_assert_int_eq(put_leased("s/1", "x"), ERR_OK);
+    ck_assert_int_eq(put_leased("s/2", "x"), ERR_OK);
+    put_free("b/1", "x");
+    int64_t rev = last_rev;
+    catalog_reopen(); /* as after a crash: the session has not ended */
+    expect("s/1", NULL);
+    expect("s/2", NULL);
+    expect("b/1", "x");
+    put_free("b/2", "x");
+    ck_assert_int_eq(last_rev, rev + 2); /* one revision for the two that vanished */
+}
+END_TEST
+
+START_TEST(a_watch_that_is_asked_to_go_on_from_too_far_back_lists_again)
+{
+    put_free("a", "1");
+    int64_t early = last_rev;
+    put_free("a", "2");
+    watcher_begin("");
+    watcher_await_again(1);
+    watcher_go_from(early);
+    watcher_await_again(2);
+    watcher_go("");
+    put_free("a", "3");
+    watcher_await("a=3|");
+    watcher_end();
+}
+END_TEST
+
+START_TEST(a_watch_that_does_not_keep_up_lists_again)
+{
+    enum { TXNS = 10000 / CATALOG_TXN_MAX + 1 };
+    static char keys[CATALOG_TXN_MAX][16];
+    struct catalog_op ops[CATALOG_TXN_MAX];
+    watcher_begin("k");
+    watcher_await_again(1);
+    for (int i = 0; i < TXNS; i++) {
+        for (int k = 0; k < CATALOG_TXN_MAX; k++) {
+            snprintf(keys[k], sizeof keys[k], "k%d", k);
+            ops[k] = (struct catalog_op){.key = keys[k], .value = BYTES_OF("v")};
+        }
+        ck_assert_int_eq(catalog_txn(c, NULL, 0, ops, CATALOG_TXN_MAX, &last_rev), ERR_OK);
+    }
+    watcher_go("k"); /* too late: more was missed than is kept */
+    watcher_await_again(2);
+    watcher_go("k");
+    put_free("k", "1");
+    watcher_await("k=1|");
+    watcher_end();
 }
 END_TEST
 
@@ -301,6 +356,22 @@ START_TEST(of_transactions_together_one_that_fails_half_way_leaves_nothing_and_t
 }
 END_TEST
 
+START_TEST(what_was_undone_is_not_told)
+{
+    static const char *const keys[TOGETHER][2] = {{"a", "b"}, {"c", "bad"}, {"a", "d"}};
+    struct catalog_txn t[TOGETHER];
+    sql("CREATE TRIGGER no BEFORE INSERT ON kv WHEN NEW.key = 'bad'"
+        " BEGIN SELECT RAISE(ABORT, 'no'); END");
+    watcher_begin("");
+    watcher_await_again(1);
+    watcher_go("");
+    run_together(t, keys);
+    put_free("z", "1");
+    watcher_await("a=x b=x|z=1|");
+    watcher_end();
+}
+END_TEST
+
 START_TEST(of_transactions_together_none_is_known_once_a_write_has_failed)
 {
     static const char *const keys[TOGETHER][2] = {{"a", "b"}, {"c", "d"}, {"a", "e"}};
@@ -321,6 +392,7 @@ static TCase *case_contract(void)
     TCase *tc = tcase_create("contract");
     tcase_add_checked_fixture(tc, set_up, folder_drop);
     catalog_contract_add(tc);
+    catalog_live_add(tc);
     return tc;
 }
 
@@ -334,6 +406,10 @@ static TCase *case_file(void)
     tcase_add_test(tc, a_file_that_is_no_catalogue_is_refused);
     tcase_add_test(tc, a_damaged_page_is_found_when_the_file_is_opened);
     tcase_add_test(tc, a_path_that_cannot_be_opened_is_told_apart);
+    tcase_add_test(tc, leased_keys_vanish_at_the_next_open);
+    tcase_add_test(tc, a_watch_that_is_asked_to_go_on_from_too_far_back_lists_again);
+    tcase_add_test(tc, a_watch_that_does_not_keep_up_lists_again);
+    tcase_add_test(tc, what_was_undone_is_not_told);
     tcase_add_test(tc, a_failed_write_leaves_all_or_nothing_and_ends_changes);
     tcase_add_test(tc, too_few_descriptors_refuse_a_change_and_nothing_more);
     tcase_add_test(tc, a_full_disk_leaves_all_or_nothing);

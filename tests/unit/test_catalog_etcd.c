@@ -1,85 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The catalogue in etcd: the bytes of its gateway, a real etcd, and one that is silent. */
-#include <arpa/inet.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/note.h"
 #include "catalog/etcd_http.h"
 #include "catalog/etcd_json.h"
-#include "catalog_contract.h"
-#include "lib/folder.h"
+#include "catalog_live.h"
+#include "etcd_process.h"
 
 enum { START_TRIES = 1000, TRY_MS = 20, SILENT_MS = 200 };
 
-static char folder[FOLDER_PATH_ROOM], url[64], cluster[64];
-static pid_t etcd_pid;
-
-/* ---- an etcd of this test's own, on loopback ---- */
-
-static int socket_at_free_port(uint16_t *port)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&a, &n), 0);
-    *port = ntohs(a.sin_port);
-    return fd;
-}
-
-static void etcd_exec(const char *peer)
-{
-    char log[128], data[128], members[128];
-    snprintf(log, sizeof log, "%s/log", folder);
-    snprintf(data, sizeof data, "%s/data", folder);
-    snprintf(members, sizeof members, "default=%s", peer);
-    int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(fd, STDOUT_FILENO);
-    dup2(fd, STDERR_FILENO);
-    setenv("ETCD_UNSUPPORTED_ARCH", "arm64", 1);
-    execlp("etcd", "etcd", "--data-dir", data, "--listen-client-urls", url,
-           "--advertise-client-urls", url, "--listen-peer-urls", peer,
-           "--initial-advertise-peer-urls", peer, "--initial-cluster", members, NULL);
-    _exit(127);
-}
+static char cluster[64];
+static struct etcd_cluster etcd;
+static struct clock clock_of_test; /* boot_ms NULL: the system's */
 
 static struct catalog_etcd_options options(void)
 {
-    return (struct catalog_etcd_options){.endpoints = url, .cluster = cluster};
+    return (struct catalog_etcd_options){
+        .endpoints = etcd.endpoints,
+        .cluster = cluster,
+        .clock = clock_of_test.boot_ms != NULL ? &clock_of_test : NULL,
+    };
 }
 
 static void etcd_up(void)
 {
-    uint16_t client_port, peer_port;
-    char peer[64];
     note_init(NOTE_ERROR, false);
-    folder_make(folder);
-    int client = socket_at_free_port(&client_port), other = socket_at_free_port(&peer_port);
-    close(client);
-    close(other);
-    snprintf(url, sizeof url, "http://127.0.0.1:%u", client_port);
-    snprintf(peer, sizeof peer, "http://127.0.0.1:%u", peer_port);
+    etcd_cluster_prepare(&etcd, 1);
+    etcd_cluster_start(&etcd);
     snprintf(cluster, sizeof cluster, "start");
-    etcd_pid = fork();
-    if (etcd_pid == 0)
-        etcd_exec(peer);
-    ck_assert_int_gt(etcd_pid, 0);
     struct catalog_etcd_options o = options();
     for (int i = 0; catalog_open_etcd(&o, &c) != ERR_OK; i++) {
-        ck_assert_msg(i < START_TRIES, "etcd does not answer; its log is %s/log", folder);
+        ck_assert_msg(i < START_TRIES, "etcd does not answer; its log is %s/log0", etcd.folder);
         poll(NULL, 0, TRY_MS);
     }
     catalog_close(c);
@@ -88,9 +47,7 @@ static void etcd_up(void)
 
 static void etcd_down(void)
 {
-    kill(etcd_pid, SIGKILL);
-    waitpid(etcd_pid, NULL, 0);
-    folder_remove(folder);
+    etcd_cluster_end(&etcd);
 }
 
 /* Each test has a name of its own in the same etcd. */
@@ -123,7 +80,7 @@ START_TEST(requests_have_the_bytes_that_etcd_understands)
     struct buf body = BUF_EMPTY;
     struct catalog_cmp cmps[] = {{"n/a", CATALOG_MOD, 0}, {"ctl", CATALOG_CREATED, 77}};
     struct catalog_op ops[] = {{.key = "n/a", .value = BYTES_OF("v")}, {.key = "b", .drop = 1}};
-    etcd_put_txn(&body, BYTES_OF("/l/"), cmps, 2, ops, 2);
+    etcd_put_txn(&body, BYTES_OF("/l/"), cmps, 2, ops, 2, 0);
     buf_put_u8(&body, 0);
     ck_assert_str_eq(body.at, "{\"compare\":["
                               "{\"key\":\"L2wvbi9h\",\"target\":\"MOD\",\"result\":\"EQUAL\","
@@ -133,6 +90,21 @@ START_TEST(requests_have_the_bytes_that_etcd_understands)
                               "\"success\":["
                               "{\"request_put\":{\"key\":\"L2wvbi9h\",\"value\":\"dg==\"}},"
                               "{\"request_delete_range\":{\"key\":\"L2wvYg==\"}}]}");
+    buf_clear(&body);
+    etcd_put_txn(&body, BYTES_OF("/l/"), NULL, 0, ops, 2, 7587845123456789012);
+    buf_put_u8(&body, 0);
+    ck_assert_str_eq(body.at, "{\"compare\":[],\"success\":["
+                              "{\"request_put\":{\"key\":\"L2wvbi9h\",\"value\":\"dg==\","
+                              "\"lease\":\"7587845123456789012\"}},"
+                              "{\"request_delete_range\":{\"key\":\"L2wvYg==\"}}]}");
+    buf_clear(&body);
+    etcd_put_grant(&body, 6);
+    etcd_put_lease(&body, 7587845123456789012);
+    etcd_put_watch(&body, BYTES_OF("/l/"), 10);
+    buf_put_u8(&body, 0);
+    ck_assert_str_eq(body.at, "{\"TTL\":\"6\"}{\"ID\":\"7587845123456789012\"}"
+                              "{\"create_request\":{\"key\":\"L2wv\",\"range_end\":\"L2ww\","
+                              "\"start_revision\":\"10\"}}");
     buf_clear(&body);
     etcd_put_get(&body, BYTES_OF("/l/a"));
     buf_put_u8(&body, 0);
@@ -203,6 +175,79 @@ START_TEST(answers_that_make_no_sense_are_refused)
 }
 END_TEST
 
+START_TEST(an_answer_to_a_keepalive_without_a_time_means_that_the_lease_is_gone)
+{
+    int64_t id = 0, ttl_s = 0;
+    ck_assert_int_eq(etcd_take_grant(BYTES_OF("{\"ID\":\"77\",\"TTL\":\"6\"}"), &id, &ttl_s),
+                     ERR_OK);
+    ck_assert_int_eq(id, 77);
+    ck_assert_int_eq(ttl_s, 6);
+    ck_assert_int_eq(etcd_take_grant(BYTES_OF("{\"ID\":\"77\"}"), &id, &ttl_s), ERR_CORRUPT);
+    ck_assert_int_eq(etcd_take_grant(BYTES_OF("{\"TTL\":\"6\"}"), &id, &ttl_s), ERR_CORRUPT);
+    ck_assert_int_eq(etcd_take_alive(BYTES_OF("{\"result\":{\"ID\":\"77\",\"TTL\":\"6\"}}\n")),
+                     ERR_OK);
+    ck_assert_int_eq(etcd_take_alive(BYTES_OF("{\"result\":{\"ID\":\"77\"}}\n")), ERR_NOT_FOUND);
+    ck_assert_int_eq(etcd_take_alive(BYTES_OF("{\"result\":{}}\n")), ERR_CORRUPT);
+    ck_assert_int_eq(etcd_take_alive(BYTES_OF("{\"error\":{\"message\":\"x\"}}\n")), ERR_CORRUPT);
+}
+END_TEST
+
+#define EVENTS(list) "{\"result\":{\"header\":{\"revision\":\"9\"},\"events\":[" list "]}}"
+
+static enum err take_news(const char *json, struct etcd_news *out)
+{
+    return etcd_take_news(bytes_of_text(json), BYTES_OF("/l/"), out);
+}
+
+START_TEST(lines_of_a_watch_tell_what_was_put_and_dropped_and_its_end)
+{
+    struct etcd_news news;
+    ck_assert_int_eq(take_news("{\"result\":{\"created\":true}}", &news), ERR_OK);
+    ck_assert(!news.ended);
+    ck_assert_uint_eq(news.kvs.n, 0);
+    catalog_kvs_fini(&news.kvs);
+    ck_assert_int_eq(take_news(EVENTS("{\"kv\":{\"key\":\"L2wvYQ==\",\"create_revision\":\"2\","
+                                      "\"mod_revision\":\"8\"}},"
+                                      "{\"type\":\"DELETE\",\"kv\":{\"key\":\"L2wvYg==\","
+                                      "\"mod_revision\":\"9\"}}"),
+                               &news),
+                     ERR_OK);
+    ck_assert(!news.ended);
+    ck_assert_uint_eq(news.kvs.n, 2);
+    ck_assert_str_eq(news.kvs.at[0].key, "a");
+    ck_assert_ptr_nonnull(news.kvs.at[0].value.at);
+    ck_assert_uint_eq(news.kvs.at[0].value.n, 0);
+    ck_assert_int_eq(news.kvs.at[0].mod_rev, 8);
+    ck_assert_ptr_null(news.kvs.at[1].value.at);
+    catalog_kvs_fini(&news.kvs);
+    static const char *const ends[] = {
+        "{\"result\":{\"canceled\":true,\"compact_revision\":\"3\"}}",
+        "{\"result\":{\"canceled\":true}}",
+        "{\"error\":{\"grpc_code\":14,\"message\":\"etcdserver: no leader\"}}",
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        ck_assert_int_eq(take_news(ends[i], &news), ERR_OK);
+        ck_assert_msg(news.ended, "%s", ends[i]);
+        catalog_kvs_fini(&news.kvs);
+    }
+    static const char *const odd[] = {
+        "",
+        "{}",
+        "[]",
+        "{\"result\":7}",
+        "{\"result\":{\"events\":{}}}",
+        EVENTS("7"),
+        EVENTS("{}"),
+        EVENTS("{\"kv\":{\"key\":\"L2wvYQ==\"}}"),
+        EVENTS("{\"kv\":{\"key\":\"L20vYQ==\",\"mod_revision\":\"8\"}}"),
+        EVENTS("{\"kv\":{\"key\":\"L2wvYQ==\",\"mod_revision\":\"8\"}},"
+               "{\"kv\":{\"key\":\"L2wvYQ==\",\"mod_revision\":\"7\"}}"),
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
+        ck_assert_msg(take_news(odd[i], &news) == ERR_CORRUPT, "%s", odd[i]);
+}
+END_TEST
+
 /* ---- a real etcd ---- */
 
 START_TEST(a_list_of_many_keys_comes_whole)
@@ -259,17 +304,44 @@ START_TEST(bad_options_are_refused)
 }
 END_TEST
 
+START_TEST(the_catalogue_of_a_node_is_taken_over_once)
+{
+    struct catalog *node, *cluster_c = c;
+    char path[FOLDER_PATH_ROOM + 16];
+    snprintf(path, sizeof path, "%s/node-%d", etcd.folder, (int)getpid());
+    ck_assert_int_eq(catalog_open(path, &node), ERR_OK);
+    c = node;
+    put_free("k/ids", "ids");
+    put_free("k/epoch", "5");
+    for (int i = 0; i < 200; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "t/%d", i);
+        put_free(key, i % 2 == 0 ? "" : key);
+    }
+    c = cluster_c;
+    ck_assert_int_eq(catalog_copy(node, c), ERR_OK);
+    expect("k/epoch", NULL);
+    expect("k/ids", "ids");
+    expect("t/198", "");
+    expect("t/199", "t/199");
+    put_free("t/0", "later");
+    ck_assert_int_eq(catalog_copy(node, c), ERR_OK);
+    expect("t/0", "later");
+    catalog_close(node);
+}
+END_TEST
+
 /* ---- endpoints that do not answer ---- */
 
 /* Opens with a first endpoint that refuses (nobody listens) or is silent (nobody accepts). */
 static int open_behind(bool silent)
 {
     uint16_t port;
-    char two[160];
+    char two[300];
     int fd = socket_at_free_port(&port);
     if (silent)
         ck_assert_int_eq(listen(fd, 8), 0);
-    snprintf(two, sizeof two, "http://127.0.0.1:%u,%s/", port, url);
+    snprintf(two, sizeof two, "http://127.0.0.1:%u,%s/", port, etcd.endpoints);
     struct catalog_etcd_options o = options();
     o.endpoints = two;
     o.answer_ms = SILENT_MS;
@@ -302,13 +374,13 @@ static bool is_stopped(void)
 {
     char path[64], line[512] = "";
     bool stopped = true;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)etcd_pid);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)etcd.pids[0]);
     DIR *tasks = opendir(path);
     ck_assert_ptr_nonnull(tasks);
     for (struct dirent *d; (d = readdir(tasks)) != NULL;) {
         if (d->d_name[0] == '.')
             continue;
-        snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", (int)etcd_pid, d->d_name);
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", (int)etcd.pids[0], d->d_name);
         FILE *f = fopen(path, "r");
         if (f == NULL)
             continue; /* it has ended */
@@ -325,11 +397,11 @@ static bool is_stopped(void)
 START_TEST(a_write_without_an_answer_is_not_sent_again)
 {
     int fd = open_behind(false);
-    ck_assert_int_eq(kill(etcd_pid, SIGSTOP), 0);
+    ck_assert_int_eq(kill(etcd.pids[0], SIGSTOP), 0);
     while (!is_stopped())
         poll(NULL, 0, 1);
     enum err first = put("a", "1", 0);
-    ck_assert_int_eq(kill(etcd_pid, SIGCONT), 0);
+    ck_assert_int_eq(kill(etcd.pids[0], SIGCONT), 0);
     ck_assert_int_eq(first, ERR_BUSY);
     /* Sent once, before the stop's end, or never: either way a second one at revision 0 and a read
      * agree on it. */
@@ -355,13 +427,107 @@ START_TEST(nobody_who_answers_is_told_at_once)
 }
 END_TEST
 
-/* ---- authentication ---- */
-
 static void ask(struct etcd_http *h, const char *path, const char *body)
 {
     struct bytes answer;
     ck_assert_int_eq(etcd_http_ask(h, path, bytes_of_text(body), true, &answer), ERR_OK);
 }
+
+/* ---- sessions that are lost ---- */
+
+START_TEST(a_session_whose_lease_is_gone_is_lost_once)
+{
+    session_begin(2);
+    ck_assert_int_eq(put_leased("s/1", "x"), ERR_OK);
+    ck_assert_int_eq(catalog_lease_revoke(c, catalog_session_id(session)), ERR_OK);
+    expect("s/1", NULL);
+    ck_assert_int_eq(put_leased("s/1", "x"), ERR_NOT_FOUND);
+    expect("s/1", NULL);
+    ck_assert(session_await_lost(20000));
+    session_end();
+    ck_assert(session_await_lost(0));
+}
+END_TEST
+
+static _Atomic int64_t test_ms, clock_reads;
+
+static int64_t test_clock_ms(void *self)
+{
+    (void)self;
+    clock_reads++;
+    return test_ms;
+}
+
+/* The session's thread has gone round several times: it reads the clock four times a round. */
+static void await_rounds(void)
+{
+    int64_t until = clock_reads + 16;
+    while (clock_reads < until)
+        poll(NULL, 0, 5);
+}
+
+/* As after a stop of the process: by our own clock the time has passed, whatever etcd thinks. */
+START_TEST(a_session_that_was_not_heard_of_for_its_time_is_lost)
+{
+    test_ms = 1000;
+    clock_of_test = (struct clock){.boot_ms = test_clock_ms, .wall_ms = test_clock_ms};
+    catalog_reopen();
+    session_begin(1);
+    ck_assert_int_eq(put_leased("s/1", "x"), ERR_OK);
+    test_ms = 1400;
+    await_rounds();
+    test_ms = 2100; /* over, had it not been kept alive at 1400 */
+    await_rounds();
+    ck_assert(!session_await_lost(0));
+    test_ms = 9000;
+    ck_assert(session_await_lost(20000));
+    session_end();
+    expect("s/1", NULL);
+    clock_of_test.boot_ms = NULL;
+}
+END_TEST
+
+/* ---- watches that end ---- */
+
+START_TEST(a_watch_from_before_a_compaction_lists_again)
+{
+    struct etcd_http *h;
+    struct catalog_etcd_options o = options();
+    char body[64];
+    put_free("a", "1");
+    int64_t early = last_rev;
+    put_free("a", "2");
+    put_free("a", "3");
+    ck_assert_int_eq(etcd_http_new(&o, &h), ERR_OK);
+    snprintf(body, sizeof body, "{\"revision\":\"%lld\",\"physical\":true}", (long long)last_rev);
+    ask(h, "kv/compaction", body);
+    etcd_http_free(h);
+    watcher_begin("");
+    watcher_await_again(1);
+    watcher_go_from(early);
+    watcher_await_again(2);
+    watcher_go_from(last_rev - 1); /* the revision of the compaction itself is there */
+    watcher_await("a=3|");
+    watcher_end();
+}
+END_TEST
+
+START_TEST(a_watch_passes_by_an_endpoint_that_is_silent)
+{
+    int fd = open_behind(true);
+    watcher_begin("");
+    watcher_await_again(1);
+    watcher_go("");
+    watcher_await_again(2);
+    put_free("a", "1");
+    watcher_go_from(last_rev - 1);
+    watcher_await("a=1|");
+    watcher_end();
+    close(fd);
+}
+END_TEST
+
+/* ---- authentication ---- */
 
 START_TEST(a_user_is_let_in_with_the_right_password_only)
 {
@@ -391,35 +557,33 @@ START_TEST(a_user_is_let_in_with_the_right_password_only)
 }
 END_TEST
 
-static bool is_installed(const char *program)
-{
-    char command[100];
-    snprintf(command, sizeof command, "command -v %s >/dev/null 2>&1", program);
-    return system(command) == 0;
-}
-
 Suite *suite_new(void)
 {
     Suite *s = suite_create("catalog in etcd");
     TCase *bytes = tcase_create("bytes"), *live = tcase_create("etcd"),
           *auth = tcase_create("auth");
-    if (!is_installed("etcd")) {
-        puts("skipped: etcd is not installed (Debian's package etcd-server)");
-        exit(77);
-    }
+    etcd_needed();
     tcase_add_test(bytes, requests_have_the_bytes_that_etcd_understands);
     tcase_add_test(bytes, answers_leave_out_what_is_false_zero_or_empty);
     tcase_add_test(bytes, answers_that_make_no_sense_are_refused);
+    tcase_add_test(bytes, an_answer_to_a_keepalive_without_a_time_means_that_the_lease_is_gone);
+    tcase_add_test(bytes, lines_of_a_watch_tell_what_was_put_and_dropped_and_its_end);
     tcase_add_unchecked_fixture(live, etcd_up, etcd_down);
     tcase_add_checked_fixture(live, set_up, tear_down);
     catalog_contract_add(live);
+    catalog_live_add(live);
     tcase_add_test(live, a_list_of_many_keys_comes_whole);
     tcase_add_test(live, two_clusters_in_one_etcd_do_not_see_each_other);
     tcase_add_test(live, bad_options_are_refused);
+    tcase_add_test(live, the_catalogue_of_a_node_is_taken_over_once);
     tcase_add_test(live, an_endpoint_that_refuses_is_passed_by);
     tcase_add_test(live, a_read_goes_on_to_the_next_endpoint_when_one_is_silent);
     tcase_add_test(live, a_write_without_an_answer_is_not_sent_again);
     tcase_add_test(live, nobody_who_answers_is_told_at_once);
+    tcase_add_test(live, a_session_whose_lease_is_gone_is_lost_once);
+    tcase_add_test(live, a_session_that_was_not_heard_of_for_its_time_is_lost);
+    tcase_add_test(live, a_watch_from_before_a_compaction_lists_again);
+    tcase_add_test(live, a_watch_passes_by_an_endpoint_that_is_silent);
     tcase_add_unchecked_fixture(auth, etcd_up, etcd_down);
     tcase_add_checked_fixture(auth, set_up, tear_down);
     tcase_add_test(auth, a_user_is_let_in_with_the_right_password_only);
