@@ -243,7 +243,7 @@ enum err plog_segments(struct plog_log *l, uint64_t from_offset, struct plog_seg
 struct plog_wanted {
     void *self;
     /* Sets wanted[i], all false before, for each message first + i, i < n, that must stay. Answers
-     * the log's end at that moment: the answer counts once all below it is durable, because a
+     * the log's end at that moment: the answer counts once all below it is committed, as a
      * crash would undo what finished the others. No lock is held. */
     uint64_t (*ask)(void *self, uint64_t first, size_t n, bool *wanted);
     /* NULL: what `ask` wants stays, and of the rest what it costs nothing to keep. Else `keep` is

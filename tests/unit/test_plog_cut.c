@@ -189,7 +189,7 @@ START_TEST(what_a_cursor_has_read_ahead_is_not_handed_out_after_a_cut)
     ck_assert_int_eq(plog_cursor_at_offset(l, 3, 4096, &c), ERR_OK);
     ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_OK);
     ck_assert_int_eq(plog_truncate(l, 5), ERR_OK);
-    append(5, 2, 1);
+    append(50, 2, 1); /* so many that the first ones are read from the segment */
     checkpoint();
     plog_commit_to(l, 10);
     ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_OK);
