@@ -18,6 +18,9 @@ include tests/unit/replica.mk
 include tests/unit/catalog.mk
 include tests/unit/queue.mk
 include tests/unit/http.mk
+include tests/unit/peer.mk
+include tests/unit/cluster.mk
+include tests/unit/cluster_data.mk
 include tests/unit/front.mk
 include tests/unit/sqs.mk
 include tests/unit/rest.mk
@@ -26,7 +29,9 @@ include tests/sim/replica/replica.mk
 include tests/compat/compat.mk
 include tests/unit/cli.mk
 include tests/fuzz/fuzz.mk
+include tests/bench/bench.mk
 check_PROGRAMS += $(TEST_RUNNERS)
 TESTS += $(TEST_RUNNERS)
 endif
 include tests/integration/integration.mk
+include tests/cluster/cluster.mk

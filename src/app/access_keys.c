@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/access_keys.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/note.h"
+#include "app/secret_file.h"
 
 enum { FILE_BYTES_MAX = 64 * 1024 };
 
@@ -25,33 +23,15 @@ static bool parse(const char *path, struct bytes text, struct sqs_access_keys *o
     return false;
 }
 
-static void note_readers(const char *path, FILE *file)
-{
-    struct stat s;
-    if (fstat(fileno(file), &s) == 0 && (s.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        note(NOTE_WARNING, "app", "%s has secrets in it, and others than its owner may read it",
-             path);
-}
-
 bool access_keys_load(const char *path, struct sqs_access_keys *out)
 {
     static char text[FILE_BYTES_MAX + 1];
+    size_t n;
     out->n = 0;
     if (path[0] == '\0')
         return true;
-    FILE *file = fopen(path, "re");
-    size_t n = file == NULL ? 0 : fread(text, 1, sizeof text, file);
-    bool read = file != NULL && !ferror(file);
-    bool fits = n < sizeof text;
-    if (!read)
-        fprintf(stderr, "leaselog: %s: %s\n", path, strerror(errno));
-    else if (!fits)
-        fprintf(stderr, "leaselog: %s: larger than %d bytes\n", path, FILE_BYTES_MAX);
-    else
-        note_readers(path, file);
-    if (file != NULL)
-        (void)fclose(file);
-    bool ok = read && fits && parse(path, (struct bytes){text, n}, out);
+    bool ok =
+        secret_file_read(path, text, sizeof text, &n) && parse(path, (struct bytes){text, n}, out);
     explicit_bzero(text, sizeof text);
     return ok;
 }

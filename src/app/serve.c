@@ -13,6 +13,8 @@
 
 #include "admin/admin.h"
 #include "app/access_keys.h"
+#include "app/listen.h"
+#include "app/membership.h"
 #include "app/notify.h"
 #include "app/options.h"
 #include "base/check.h"
@@ -33,9 +35,11 @@ struct broker {
     struct serve_options options;
     char address[256];
     uint16_t port;
+    char client_url[300]; /* as --listen says; not known with port 0 */
     struct clock clock;
     struct disk disk;
     char catalog_path[4096];
+    struct membership membership;
     struct queue *queue;
     struct admin admin;
     struct rest rest;
@@ -43,21 +47,6 @@ struct broker {
     struct http_route routes[REST_ROUTES_MAX + ADMIN_ROUTES_MAX + SQS_ROUTES_MAX];
     struct http_server *server;
 };
-
-/* ADDR:PORT, or [ADDR]:PORT for IPv6. */
-static bool listen_parse(struct broker *b)
-{
-    const char *text = b->options.listen, *colon = strrchr(text, ':');
-    char *end;
-    if (colon == NULL || colon == text || (size_t)(colon - text) >= sizeof b->address)
-        return false;
-    unsigned long port = strtoul(colon + 1, &end, 10);
-    if (end == colon + 1 || *end != '\0' || port > 65535 || colon[1] == '-' || colon[1] == '+')
-        return false;
-    snprintf(b->address, sizeof b->address, "%.*s", (int)(colon - text), text);
-    b->port = (uint16_t)port;
-    return true;
-}
 
 static bool proxies_read(struct broker *b)
 {
@@ -157,12 +146,21 @@ static enum err queue_start(struct broker *b)
         .segment_bytes = (uint32_t)b->options.segment_mib << 20,
     };
     rng_secret(o.fresh_secret, sizeof o.fresh_secret);
+    struct membership *m = &b->membership;
     enum err e = disk_posix_open(b->options.data_dir, true, &b->disk);
     if (e != ERR_OK)
         return e;
-    e = queue_open(&o, &b->queue);
-    if (e != ERR_OK)
+    e = membership_start(m, &b->options, &b->clock, &b->disk, b->client_url);
+    if (e == ERR_OK && m->catalog != NULL) {
+        o.catalog = m->catalog;
+        o.links = cluster_links(m->cluster);
+    }
+    if (e == ERR_OK)
+        e = queue_open(&o, &b->queue);
+    if (e != ERR_OK) {
+        membership_end(m);
         disk_posix_close(&b->disk);
+    }
     return e;
 }
 
@@ -179,10 +177,19 @@ static void refuse(void *self, struct http_request *r, int status, const char *t
         sqs_refuse(&b->sqs, r, status, text);
 }
 
+static void put_cluster(void *cluster, struct json_writer *w)
+{
+    cluster_write(cluster, w);
+}
+
 static enum err server_start(struct broker *b)
 {
     b->admin.queue = b->queue;
     b->rest = (struct rest){.queue = b->queue, .clock = &b->clock};
+    if (b->membership.cluster != NULL) {
+        b->rest.put_cluster = put_cluster;
+        b->rest.cluster = b->membership.cluster;
+    }
     b->sqs.queue = b->queue;
     b->sqs.clock = &b->clock;
     b->sqs.public_url = b->options.public_url[0] == '\0' ? NULL : b->options.public_url;
@@ -237,7 +244,13 @@ static int broker_run(struct broker *b, const sigset_t *stops)
     if (e != ERR_OK)
         return start_failed(b, e);
     queue_threads_start(b->queue);
-    e = server_start(b);
+    if (b->membership.cluster != NULL) /* before clients ask for topics that it tells of */
+        e = cluster_join(b->membership.cluster, b->queue);
+    if (e == ERR_OK) {
+        e = server_start(b);
+        if (e != ERR_OK)
+            server_failed(b, e);
+    }
     if (e == ERR_OK) {
         bool v6 = strchr(b->address, ':') != NULL && b->address[0] != '[';
         printf("http://%s%s%s:%u\n", v6 ? "[" : "", b->address, v6 ? "]" : "",
@@ -249,14 +262,16 @@ static int broker_run(struct broker *b, const sigset_t *stops)
         stop_await(stops);
         notify_supervisor("STOPPING=1");
         http_server_drain(b->server);
-        http_server_stop(b->server, b->options.stop_timeout_s * 1000);
-    } else {
-        server_failed(b, e);
     }
+    if (b->membership.cluster != NULL)
+        cluster_leave(b->membership.cluster);
+    if (b->server != NULL)
+        http_server_stop(b->server, b->options.stop_timeout_s * 1000);
     queue_threads_stop(b->queue);
     bool failed = queue_failed(b->queue);
     sqs_fini(&b->sqs);
     queue_close(b->queue);
+    membership_end(&b->membership);
     disk_posix_close(&b->disk);
     if (e == ERR_OK)
         note(NOTE_INFO, "app", "stopped");
@@ -290,14 +305,14 @@ int serve_main(int argc, char **argv)
     case OPTIONS_CONFIG:
         return EXIT_CODE_CONFIG;
     }
-    if (!listen_parse(&b)) {
+    if (!listen_parse(b.options.listen, b.address, sizeof b.address, &b.port)) {
         fprintf(stderr,
                 "leaselog: --listen must be ADDR:PORT with a port from 0 to 65535, such as "
                 "127.0.0.1:9324, not '%s'\n",
                 b.options.listen);
         return EXIT_CODE_USAGE;
     }
-    if (!proxies_read(&b))
+    if (!proxies_read(&b) || !membership_check(&b.options))
         return EXIT_CODE_USAGE;
     if (!notes_start(&b.options)) {
         fputs(
@@ -308,6 +323,7 @@ int serve_main(int argc, char **argv)
     }
     if (!access_keys_load(b.options.sqs_access_keys, &b.sqs.keys))
         return EXIT_CODE_CONFIG;
+    snprintf(b.client_url, sizeof b.client_url, "http://%s:%u", b.address, b.port);
     snprintf(b.catalog_path, sizeof b.catalog_path, "%s/catalog.sqlite", b.options.data_dir);
     b.clock = clock_system();
     memory_keep();

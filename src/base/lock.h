@@ -20,6 +20,10 @@ enum lock_rank {
     LOCK_RANK_COMMIT = 60,        /* plog: partitions with unwritten batches (leaf) */
     LOCK_RANK_CACHE = 70,         /* plog: the tail cache (leaf) */
     LOCK_RANK_SEGMENTS = 75,      /* plog: one log's list of segments (leaf) */
+    LOCK_RANK_FETCHES = 76,       /* cluster: what the fetcher is to ask (leaf) */
+    LOCK_RANK_PARKED = 77,        /* cluster: fetches of followers that wait; wakes requests */
+    LOCK_RANK_PEER = 78,          /* peer: calls to be made, nonces seen (leaf) */
+    LOCK_RANK_CLUSTER = 79,       /* cluster: work for its thread, and what it knows (leaf) */
     LOCK_RANK_MAILBOX = 80,       /* http: a loop's mailbox (leaf) */
 };
 

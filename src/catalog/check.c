@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/codec.h"
+#include "catalog/partition_key.h"
 #include "catalog/redrive.h"
 #include "catalog/topic.h"
 #include "catalog/topic_json.h"
@@ -28,26 +29,10 @@ static enum err redrives_check(struct bytes value)
     return redrives_config_decode(value, &config);
 }
 
-/* On one node it is always what partition_config_encode writes, for some epoch. */
 static enum err partition_check(struct bytes value)
 {
-    json_t *root;
-    int64_t epoch;
-    enum err e = catalog_json_load(value, &root);
-    if (e != ERR_OK)
-        return e;
-    const char *text = json_string_value(json_object_get(root, "epoch"));
-    json_int_t leader = json_integer_value(json_object_get(root, "leader"));
-    struct buf same = BUF_EMPTY;
-    e = ERR_CORRUPT;
-    if (text != NULL && catalog_int64_read(text, 0, INT64_MAX, &epoch) && leader >= 0 &&
-        leader <= UINT32_MAX) {
-        partition_config_encode((uint32_t)leader, (uint64_t)epoch, &same);
-        e = bytes_equal(buf_bytes(&same), value) ? ERR_OK : ERR_CORRUPT;
-    }
-    buf_fini(&same);
-    json_decref(root);
-    return e;
+    struct replica_key key;
+    return catalog_partition_decode(value, 1, &key);
 }
 
 static enum err hex_check(struct bytes value, size_t n)

@@ -3,7 +3,7 @@ noinst_LIBRARIES += libcatalog.a
 libcatalog_a_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS)
 libcatalog_a_SOURCES = %D%/catalog.c %D%/catalog.h %D%/check.c %D%/copy.c %D%/engine.h %D%/etcd.c \
 	%D%/etcd_http.c %D%/etcd_http.h %D%/etcd_json.c %D%/etcd_json.h %D%/etcd_live.h %D%/etcd_session.c \
-	%D%/etcd_watch.c %D%/news.c %D%/news.h %D%/redrive.c %D%/redrive.h \
+	%D%/etcd_watch.c %D%/news.c %D%/news.h %D%/partition_key.c %D%/partition_key.h %D%/redrive.c %D%/redrive.h \
 	%D%/schema.c %D%/schema.h %D%/sqlite.c %D%/start.c %D%/topic.c %D%/topic.h %D%/topic_json.c %D%/topic_json.h \
 	%D%/watch.c %D%/watch.h
 nodist_libcatalog_a_SOURCES = %D%/schema_steps.h

@@ -160,6 +160,11 @@ static bool has_limits(const struct topic_config *t)
            t->when_full != TOPIC_FULL_REJECT;
 }
 
+static bool has_copies(const struct topic_config *t)
+{
+    return t->copies != 0 || t->min_isr != 0;
+}
+
 static void limits_encode(const struct topic_config *t, json_t *root)
 {
     json_t *limits = json_pack(
@@ -181,7 +186,7 @@ static void compact_encode(const struct topic_config *t, json_t *root)
 void topic_config_encode(const struct topic_config *t, struct buf *json)
 {
     char id[33];
-    bool newer = has_limits(t) || t->compact;
+    bool newer = has_limits(t) || t->compact || has_copies(t);
     catalog_hex_write(id, t->id, sizeof t->id);
     json_t *root = json_pack(
         "{s:i, s:s, s:s, s:s, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:b, s:I, s:s,"
@@ -202,6 +207,10 @@ void topic_config_encode(const struct topic_config *t, struct buf *json)
         limits_encode(t, root);
     if (t->compact)
         compact_encode(t, root);
+    if (has_copies(t)) {
+        CHECK(json_object_set_new(root, "copies", json_integer(t->copies)) == 0);
+        CHECK(json_object_set_new(root, "min_isr", json_integer(t->min_isr)) == 0);
+    }
     catalog_json_store(root, json);
 }
 
@@ -213,6 +222,7 @@ struct topic_parts {
     const char *retention_bytes, *max_bytes, *max_messages, *when_full;
     const char *cleanup, *delete_retention;
     json_int_t partitions, message_bytes_max, receives_max;
+    json_int_t copies, min_isr; /* -1: not given */
     json_t *attributes, *tags;
     int format, fifo, content_dedup, dedup_per_group;
 };
@@ -220,10 +230,11 @@ struct topic_parts {
 static bool topic_parts_read(json_t *root, struct topic_parts *p)
 {
     p->cleanup = p->delete_retention = NULL;
+    p->copies = p->min_isr = -1;
     return json_unpack_ex(
                root, NULL, JSON_STRICT,
                "{s:i, s:s, s:s, s:s, s:b, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:b, s:I,"
-               " s:s, s:o, s:o, s?:s, s?:s, s?:s, s?:s, s?:s, s?:s}",
+               " s:s, s:o, s:o, s?:s, s?:s, s?:s, s?:s, s?:s, s?:s, s?:I, s?:I}",
                "format", &p->format, "id", &p->id, "name", &p->name, "state", &p->state, "fifo",
                &p->fifo, "partitions", &p->partitions, "created_wall_ms", &p->created,
                "modified_wall_ms", &p->modified, "delay_ms", &p->delay, "retention_ms",
@@ -233,7 +244,8 @@ static bool topic_parts_read(json_t *root, struct topic_parts *p)
                "dead_letter", &p->dead_letter, "attributes", &p->attributes, "tags", &p->tags,
                "retention_bytes", &p->retention_bytes, "max_bytes", &p->max_bytes, "max_messages",
                &p->max_messages, "when_full", &p->when_full, "cleanup", &p->cleanup,
-               "delete_retention_ms", &p->delete_retention) == 0;
+               "delete_retention_ms", &p->delete_retention, "copies", &p->copies, "min_isr",
+               &p->min_isr) == 0;
 }
 
 /* All four members, or none. */
@@ -251,7 +263,7 @@ static bool limits_read(const struct topic_parts *p, struct topic_config *t)
 /* What format 2 added stands in topics of that format, and in none of the one before. */
 static bool format_fits(const struct topic_parts *p)
 {
-    bool has_more = p->retention_bytes != NULL || p->cleanup != NULL;
+    bool has_more = p->retention_bytes != NULL || p->cleanup != NULL || p->copies >= 0;
     return has_more == (p->format == CATALOG_JSON_FORMAT_TOPIC);
 }
 
@@ -310,6 +322,15 @@ static bool compact_read(const struct topic_parts *p, struct topic_config *t)
                               &t->delete_retention_ms);
 }
 
+/* Both members, or none. */
+static bool copies_read(const struct topic_parts *p, struct topic_config *t)
+{
+    if (p->copies < 0)
+        return p->copies == -1 && p->min_isr == -1;
+    return number_read(p->copies, 0, TOPIC_COPIES_MAX, &t->copies) &&
+           number_read(p->min_isr, 0, p->copies == 0 ? TOPIC_COPIES_MAX : p->copies, &t->min_isr);
+}
+
 /* The bounds of times and sizes are SQS's: a front that allows more must raise the format. */
 static bool topic_read(const struct topic_parts *p, struct topic_config *t)
 {
@@ -331,7 +352,7 @@ static bool topic_read(const struct topic_parts *p, struct topic_config *t)
                        &t->message_bytes_max) &&
            number_read(p->receives_max, 0, TOPIC_RECEIVES_MAX, &t->receives_max) &&
            (redrive ? name_read(p->dead_letter, t->dead_letter) : p->dead_letter[0] == '\0') &&
-           format_fits(p) && limits_read(p, t) && compact_read(p, t) &&
+           format_fits(p) && limits_read(p, t) && compact_read(p, t) && copies_read(p, t) &&
            list_read(p->attributes, TOPIC_ATTRIBUTES_MAX, attributes_of(t)) &&
            list_read(p->tags, TOPIC_TAGS_MAX, tags_of(t));
 }

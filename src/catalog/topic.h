@@ -26,6 +26,8 @@ enum {
     TOPIC_TAGS_MAX = 50,
     TOPIC_DELETE_RETENTION_MS = 86400 * 1000, /* by default */
     TOPIC_DELETE_RETENTION_MS_MAX = 1209600 * 1000,
+    TOPIC_COPIES_MAX = 8,
+    TOPIC_COPIES_DEFAULT = 3, /* in a cluster, if there are as many brokers */
 };
 #define TOPIC_LIMIT_MAX ((int64_t)1 << 50) /* of max_bytes, max_messages and retention_bytes */
 
@@ -73,6 +75,9 @@ struct topic_config {
     bool compact; /* the last message of each key stays, and is read as a log; fixed at birth; never
                      with fifo */
     int64_t delete_retention_ms; /* of a compact topic: how long a tombstone stays */
+    /* In a cluster: on how many brokers each partition is, and how many of them must be in sync for
+     * anything to be committed. Fixed at birth; 0: not said. On one node both stay 0. */
+    uint32_t copies, min_isr;
     struct topic_attribute
         *attributes; /* what has no field above: Policy, Kms…, RedriveAllowPolicy… */
     size_t attributes_n;

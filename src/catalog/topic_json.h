@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the JSON forms of the catalogue's values share. Private to this room.
+/* What the JSON forms of the catalogue's values share; for this room, and for cluster, whose keys
+ * lie in the same catalogue.
  *
  * Every value is one object with the member `format`. Numbers that may pass 2^53 are decimal
  * strings, as etcd's gateway writes them, so that no reader's doubles round them. Secrets and ids

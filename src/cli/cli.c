@@ -90,10 +90,13 @@ static enum cli_exit run_version(const struct cli_args *args)
 
 /* The commands that ask a broker. */
 static enum cli_exit (*const runs[CLI_COMMANDS_N])(const struct cli_args *, struct cli_client *) = {
-    [CLI_SEND] = cli_run_send,     [CLI_RECEIVE] = cli_run_receive, [CLI_WORK] = cli_run_work,
-    [CLI_DELETE] = cli_run_delete, [CLI_EXTEND] = cli_run_extend,   [CLI_RELEASE] = cli_run_release,
-    [CLI_PEEK] = cli_run_peek,     [CLI_TOPICS] = cli_run_topics,   [CLI_GROUPS] = cli_run_groups,
-    [CLI_LEASES] = cli_run_leases, [CLI_PURGE] = cli_run_purge,     [CLI_HEALTH] = cli_run_health,
+    [CLI_SEND] = cli_run_send,       [CLI_RECEIVE] = cli_run_receive,
+    [CLI_WORK] = cli_run_work,       [CLI_DELETE] = cli_run_delete,
+    [CLI_EXTEND] = cli_run_extend,   [CLI_RELEASE] = cli_run_release,
+    [CLI_PEEK] = cli_run_peek,       [CLI_TOPICS] = cli_run_topics,
+    [CLI_GROUPS] = cli_run_groups,   [CLI_LEASES] = cli_run_leases,
+    [CLI_PURGE] = cli_run_purge,     [CLI_HEALTH] = cli_run_health,
+    [CLI_CLUSTER] = cli_run_cluster,
 };
 
 static enum cli_exit run_with_broker(const struct cli_args *args)

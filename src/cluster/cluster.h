@@ -4,17 +4,18 @@
  *
  * Keys, besides those of catalog.h; values are JSON (keys.h):
  *   ctl          {broker, session, url}, leased       the controller; made if absent
- *   b/<id>       {url, store, session, state, version} the broker; id in decimal
- *   s/<id>       {session, store}, leased              it lives
+ *   b/<id>       {url, client_url, store, session, state, version}   the broker; id in decimal
+ *   s/<id>       {session, store, leaving}, leased     it lives
  *   p/<tid>/<n>  the partition: members, leader, epoch, isr, incarnations, op  (replica/key.h)
  *   meta         {format, cluster_id, created}
  *
- * Threads: one for the catalogue's work and the controller, one of the catalogue's watch, and
- * whoever brings events. */
+ * Threads: one for the catalogue's work and the controller, one that ticks the queue's replicas,
+ * one each of the catalogue's session and watch, and those of the data side. */
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/rng.h"
 #include "catalog/catalog.h"
 #include "peer/peer.h"
@@ -26,27 +27,34 @@ struct cluster_options {
     struct catalog *catalog; /* etcd's; borrowed */
     const struct clock *clock;
     struct rng rng;
-    uint32_t broker;         /* 1 to 65535 */
-    const char *store_uuid;  /* of the data directory */
-    bool replace;            /* --replace: the disk of this broker was replaced */
-    int session_ttl_s;       /* 6 */
+    uint32_t broker;          /* 1 to 65535 */
+    const struct disk *disk;  /* of the data directory, for the last life's session; borrowed */
+    bool replace;             /* --replace: the disk of this broker was replaced */
+    int session_ttl_s;        /* 6 */
     const char *peer_address; /* to listen on, and what others are told: http://address:port */
     uint16_t peer_port;
-    const char *peer_url; /* NULL: made of the two above */
+    const char *peer_url;   /* NULL: made of the two above */
+    const char *peer_from;  /* where connections to peers come from; NULL: anywhere */
     const char *client_url; /* of the front, told to others and to clients that ask */
     struct bytes key;       /* shared by the cluster's brokers */
 };
 
-/* Registers and starts everything but the queue's part. ERR_IN_USE: the broker id runs elsewhere;
- * ERR_CONFLICT: another store is registered under it (--replace); ERR_CORRUPT; ERR_BUSY. One line in
- * the log says what and what to do. */
+/* Learns which cluster the catalogue is (the first broker of all names it) and opens the listener;
+ * nothing is asked or answered yet. ERR_IN_USE, ERR_INVALID: the address, or the id. ERR_CONFLICT:
+ * the data directory is another cluster's or another broker's; one line in the log tells. The
+ * catalogue's errors. */
 enum err cluster_start(const struct cluster_options *o, struct cluster **out) MUST_USE;
 /* For queue_options.links: valid from cluster_start on. */
 const struct queue_links *cluster_links(struct cluster *c);
-/* The queue is open: lists the catalogue, tells the queue of all topics and keys, then watches. */
+/* The queue is open: registers with its store's uuid (queue_store_uuid), lists the catalogue, tells
+ * the queue of all topics and keys, then watches. ERR_IN_USE: the broker id runs elsewhere;
+ * ERR_CONFLICT: another store is registered under it (--replace); ERR_CORRUPT; ERR_BUSY. One line
+ * in the log says what and what to do. */
 enum err cluster_join(struct cluster *c, struct queue *q) MUST_USE;
-/* Resigns, revokes the session, stops. The queue is still open. */
+/* Resigns, revokes the session, stops asking and answering. The queue is still open. */
 void cluster_leave(struct cluster *c);
+/* Once the queue is closed. Also without join and leave. */
+void cluster_free(struct cluster *c);
 
 struct cluster_broker {
     uint32_t id;
@@ -56,5 +64,7 @@ struct cluster_broker {
 };
 /* All registered ones by id; at most room. */
 size_t cluster_brokers(struct cluster *c, struct cluster_broker *out, size_t room);
+/* All of it as one JSON object, the answer of GET /v1/cluster (api/openapi.yaml). Any thread. */
+void cluster_write(struct cluster *c, struct json_writer *w);
 
 #endif

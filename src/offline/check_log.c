@@ -8,6 +8,7 @@
 #include "offline/check_index.h"
 #include "offline/fold.h"
 #include "offline/log_files.h"
+#include "plog/copy_file.h"
 #include "plog/files.h"
 
 static const char restore[] = "restore the directory from a backup, or accept the loss";
@@ -18,6 +19,7 @@ struct check {
     const struct offline_log *log;
     struct findings *findings;
     struct offline_files files;
+    struct copy copy; /* zeros without the file */
     struct offline_fold fold;
     bool begun;  /* the fold is: the first batch tells where the log starts */
     bool broken; /* a bad stretch was told of, so that what follows may well begin elsewhere */
@@ -36,6 +38,7 @@ static void begin_fold(struct check *c, uint64_t offset, uint64_t number)
 {
     c->start_number = number;
     offline_fold_init(&c->fold, &c->store->disk, c->log, &c->files, c->findings, offset, number);
+    c->fold.begun_with = copy_snapshot(&c->copy, c->log->incarnation);
     c->begun = true;
 }
 
@@ -123,7 +126,7 @@ static void check_index(struct check *c, const struct offline_file *file, struct
 {
     const struct disk *d = &c->store->disk;
     bool last = !c->log->unknown && file->name == c->log->mark.end.segment;
-    if (file->clean_end != 0 || c->log->unknown || s->begin_n == 0)
+    if (file->clean_end != 0 || c->log->unknown || c->log->cut || s->begin_n == 0)
         return;
     s->sealed = !last;
     s->entries = c->log->mark.index_entries;
@@ -263,6 +266,10 @@ static void check_others(struct check *c)
         else if (file->kind == FILE_TMP)
             findings_remark(c->findings, file->path, FINDING_WHOLE,
                             "it was being made at a crash; the next start removes it");
+        else if (file->kind == FILE_ANEW)
+            findings_remark(c->findings, file->path, FINDING_WHOLE,
+                            "of a new beginning that did not come to be; the next start removes "
+                            "it");
         else if (file->kind == FILE_OTHER)
             findings_remark(c->findings, file->path, FINDING_WHOLE, "no file of leaselog");
         else if (file->kind == FILE_INDEX && !c->options->online &&
@@ -275,6 +282,44 @@ static void check_others(struct check *c)
                         "%u snapshots; the two newest are used", snapshots);
 }
 
+static void read_copy(struct check *c)
+{
+    const struct offline_file *file = offline_files_find(&c->files, FILE_COPY, 0);
+    struct buf b = BUF_EMPTY;
+    if (file == NULL)
+        return;
+    enum err e = file_read(&c->store->disk, file->path, 4096, &b);
+    if (e == ERR_OK)
+        e = copy_decode(buf_bytes(&b), &c->copy);
+    if (e != ERR_OK)
+        findings_fault(c->findings, file->path, 0, restore, "%s", err_text(e));
+    buf_fini(&b);
+}
+
+/* Of a log that began anew at the end of the journal: which files are the new log's, by the
+ * incarnation in the headers. The next start removes the others. */
+static void heed_beginning(struct check *c)
+{
+    size_t n = 0;
+    if (!c->log->begun_anew)
+        return;
+    for (size_t i = 0; i < c->files.n; i++) {
+        struct offline_file *file = &c->files.at[i];
+        struct buf b = BUF_EMPTY;
+        bool ours = file->kind != FILE_SNAPSHOT && file->kind != FILE_ANEW;
+        if (!ours && file_read(&c->store->disk, file->path, SIZE_MAX / 2, &b) == ERR_OK)
+            ours = b.n >= 32 && le_load_u64(b.at + 24) == c->log->incarnation;
+        buf_fini(&b);
+        if (ours && file->kind == FILE_ANEW)
+            file->kind = FILE_SNAPSHOT;
+        if (ours)
+            c->files.at[n++] = *file;
+        else
+            mem_free(file->path);
+    }
+    c->files.n = n;
+}
+
 void offline_check_log(struct offline_check *options, const struct offline_store *s,
                        const struct offline_log *l, struct findings *f)
 {
@@ -284,6 +329,8 @@ void offline_check_log(struct offline_check *options, const struct offline_store
         findings_fault(f, l->dir, FINDING_WHOLE, restore, "the log's folder: %s", err_text(e));
         return;
     }
+    read_copy(&c);
+    heed_beginning(&c);
     check_segments(&c);
     check_end(&c);
     if (!options->online)

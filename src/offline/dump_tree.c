@@ -131,8 +131,8 @@ static uint64_t size_of(const struct disk *d, const char *path)
 
 static bool dump_files(const struct disk *d, const struct offline_log *log, bool json)
 {
-    static const char *const kinds[] = {"segment", "index",      "snapshot",
-                                        "salvage", "unfinished", "other"};
+    static const char *const kinds[] = {"segment", "index", "snapshot",   "anew",
+                                        "salvage", "copy",  "unfinished", "other"};
     struct offline_files files;
     enum err e = offline_files_list(d, log->dir, &files);
     if (e == ERR_NOT_FOUND && !log->marked)

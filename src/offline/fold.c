@@ -233,19 +233,23 @@ static void check_wanted(struct offline_fold *f, uint64_t start_number)
 
 void offline_fold_end(struct offline_fold *f, uint64_t start_number, bool online)
 {
-    bool above = false;
+    bool above = false, to_come = false;
     for (; f->next_file < f->files->n; f->next_file++) {
         const struct offline_file *file = &f->files->at[f->next_file];
         if (file->kind != FILE_SNAPSHOT)
             continue;
         above = true;
-        if (!online)
+        to_come = to_come || file->name == f->begun_with;
+        if (file->name == f->begun_with)
+            findings_remark(f->findings, file->path, 0,
+                            "the log began with this snapshot and has not come to it yet");
+        else if (!online)
             findings_fault(f->findings, file->path, 0, todo_state,
                            "the snapshot lies above the log's end, offset %llu: records are lost",
                            (unsigned long long)f->offset);
     }
     if (f->state == NULL) {
-        if (!(online && above))
+        if (!(online && above) && !to_come)
             findings_fault(f->findings, f->log->dir, FINDING_WHOLE, todo_state,
                            f->lost ? "the state is not known: no good snapshot lies behind what "
                                      "cannot be read"

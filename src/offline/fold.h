@@ -27,6 +27,7 @@ struct offline_fold {
     uint64_t offset;
     uint64_t number;
     size_t next_file;         /* the snapshots before it in the list have been passed */
+    uint64_t begun_with;      /* the snapshot that the log began with, or 0 */
     bool loaded;              /* the state came from a snapshot */
     bool lost;                /* it was known once */
     struct offline_gap *gaps; /* owned */

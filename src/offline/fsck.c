@@ -36,8 +36,14 @@ static void check_store_file(const struct disk *d, struct findings *f)
 
 static bool is_known_name(const char *name)
 {
-    static const char *const known[] = {
-        "lock", "store.json", "marks", "journal", "t", "catalog.sqlite", "catalog.sqlite-journal"};
+    static const char *const known[] = {"lock",
+                                        "store.json",
+                                        "marks",
+                                        "journal",
+                                        "t",
+                                        "catalog.sqlite",
+                                        "catalog.sqlite-journal",
+                                        "cluster.json"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(name, known[i]) == 0)
             return true;

@@ -262,8 +262,11 @@ enum err offline_entry_next(struct bytes round, size_t *place, uint32_t *taken,
     e.batch = cursor_bytes(&c, cursor_u32(&c));
     if (c.bad)
         return ERR_CORRUPT;
-    if (e.kind < ENTRY_APPEND || e.kind > ENTRY_REMOVE)
+    if (e.kind < ENTRY_APPEND || e.kind > ENTRY_BEGIN_ANEW)
         return ERR_NEWER_FORMAT;
+    if ((e.kind == ENTRY_TRUNCATE && e.batch.n != ENTRY_TRUNCATE_BYTES) ||
+        (e.kind == ENTRY_BEGIN_ANEW && e.batch.n != ENTRY_BEGIN_ANEW_BYTES))
+        return ERR_CORRUPT;
     e.batch_at = *place + ENTRY_HEADER_BYTES;
     *place = e.batch_at + e.batch.n;
     ++*taken;

@@ -61,8 +61,8 @@ struct offline_entry {
     uint8_t kind; /* enum entry_kind of plog/journal.h */
     struct plog_id id;
     uint64_t incarnation;
-    struct bytes batch;
-    size_t batch_at; /* its place in the round's bytes */
+    struct bytes batch; /* or what else follows */
+    size_t batch_at;    /* its place in the round's bytes */
 };
 
 /* Entry by entry; *place is 0 at first. ERR_NOT_FOUND: no more; ERR_CORRUPT, ERR_NEWER_FORMAT. */

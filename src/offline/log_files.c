@@ -35,10 +35,14 @@ static struct offline_file file_of(const char *dir, const char *name)
         f.kind = FILE_INDEX;
     else if (numbered && names_number(name, NAME_DIGITS, ".snap", &f.name))
         f.kind = FILE_SNAPSHOT;
+    else if (numbered && names_number(name, NAME_DIGITS, ".anew", &f.name))
+        f.kind = FILE_ANEW;
     else if (is_clean_name(name, &f.name, &f.clean_end))
         f.kind = FILE_SEGMENT;
     else if (strcmp(name, "salvage") == 0)
         f.kind = FILE_SALVAGE;
+    else if (strcmp(name, "copy") == 0)
+        f.kind = FILE_COPY;
     else
         f.kind = ends_with(name, ".tmp") ? FILE_TMP : FILE_OTHER;
     return f;

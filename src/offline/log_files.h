@@ -17,14 +17,16 @@ enum offline_file_kind {
     FILE_SEGMENT,
     FILE_INDEX,
     FILE_SNAPSHOT,
+    FILE_ANEW, /* a snapshot that the log is to begin with */
     FILE_SALVAGE,
+    FILE_COPY,
     FILE_TMP,
     FILE_OTHER
 };
 
 struct offline_file {
     enum offline_file_kind kind;
-    uint64_t name;      /* of a segment, an index or a snapshot */
+    uint64_t name;      /* a number, of those before FILE_SALVAGE */
     uint64_t clean_end; /* not 0: the segment is still called NAME-END.clean */
     char *path;         /* owned; from the data directory on */
 };

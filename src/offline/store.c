@@ -78,6 +78,45 @@ static void put_append(struct offline_store *s, const struct offline_entry *e, s
     };
 }
 
+/* Before a cut, all that stayed of the log was in its segments. */
+static void drop_appends(struct offline_store *s, const struct offline_log *l)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->appends_n; i++)
+        if (log_id_compare(&s->appends[i].id, &l->id) != 0 ||
+            s->appends[i].incarnation != l->incarnation)
+            s->appends[n++] = s->appends[i];
+    s->appends_n = n;
+}
+
+/* As plog/cut.c and plog/anew.c. */
+static void take_cut(struct offline_store *s, struct offline_log *l, const char *at)
+{
+    drop_appends(s, l);
+    struct tail to = {le_load_u64(at), le_load_u64(at + 8), le_load_u64(at + 16),
+                      le_load_u64(at + 24)};
+    l->mark.end = to;
+    l->mark.index_entries = 0;
+    if (to.position == 0) {
+        l->mark.start_offset = to.offset;
+        l->mark.start_number = to.number;
+    }
+    l->cut = true;
+    l->begun_anew = false;
+}
+
+static void take_beginning(struct offline_log *l, const char *at)
+{
+    uint64_t start = le_load_u64(at + 8), number = le_load_u64(at + 16);
+    l->incarnation = le_load_u64(at);
+    l->mark.end = (struct tail){start, number, start, 0};
+    l->mark.index_entries = 0;
+    l->mark.start_offset = start;
+    l->mark.start_number = number;
+    l->cut = false;
+    l->begun_anew = true;
+}
+
 /* What a start does with an entry (plog/recover.c), as far as it concerns which logs there are. */
 static void take_entry(struct offline_store *s, const struct offline_entry *e, size_t round,
                        size_t *room, struct findings *f)
@@ -91,6 +130,13 @@ static void take_entry(struct offline_store *s, const struct offline_entry *e, s
         size_t place = (size_t)(l - s->logs);
         memmove(l, l + 1, (s->logs_n - place - 1) * sizeof *l);
         s->logs_n--;
+    } else if (e->kind == ENTRY_TRUNCATE || e->kind == ENTRY_BEGIN_ANEW) {
+        if (l == NULL || l->incarnation != e->incarnation)
+            return;
+        if (e->kind == ENTRY_TRUNCATE)
+            take_cut(s, l, e->batch.at);
+        else
+            take_beginning(l, e->batch.at);
     } else if (e->kind == ENTRY_CREATE && l == NULL) {
         put_log(s, e->id, e->incarnation);
     } else if (e->kind == ENTRY_CREATE) {

@@ -23,7 +23,10 @@ struct offline_log {
     char dir[OFFLINE_DIR_ROOM]; /* t/TOPIC/PARTITION */
     bool marked;                /* the marks name it; else the journal has made it */
     bool unknown;               /* the marks cannot be read: it is a folder, and all in it counts */
-    struct mark mark;           /* zeros unless marked */
+    /* By the marks, or by the journal's last truncate or begin anew; else zeros. */
+    struct mark mark;
+    bool cut;        /* the journal has cut it: its indexes were not saved for that */
+    bool begun_anew; /* the journal has begun it anew: files of before may lie there */
 };
 
 /* A batch in the journal that lies, or would lie, behind its log's mark. */

@@ -8,20 +8,6 @@
 
 /* ---- what time has made needless ---- */
 
-static void forget_delay(struct partition *p, struct delay *d)
-{
-    heap_remove(&p->delays, &d->node);
-    for (size_t i = 0; i < p->groups_n; i++) {
-        struct group *g = p->groups[i];
-        struct entry *e = group_entry(g, d->number);
-        /* The cursor has yet to pass it and will find it due. Behind the cursor, the entry is all
-         * that is known of it. */
-        if (e != NULL && e->delayed && d->number >= g->next)
-            group_entry_drop(g, e);
-    }
-    mem_free(d);
-}
-
 /* A record told that partition time has come to `ms`; its fold is complete. */
 static void time_known(struct partition *p, int64_t ms)
 {
@@ -29,12 +15,7 @@ static void time_known(struct partition *p, int64_t ms)
         return;
     p->known_ms = ms;
     dedup_prune(&p->dedup, ms);
-    for (;;) {
-        struct heap_node *first = heap_first(&p->delays);
-        if (first == NULL || p->known_ms < first->key)
-            return;
-        forget_delay(p, CONTAINER_OF(first, struct delay, node));
-    }
+    delayed_time_known(p);
 }
 
 /* ---- messages ---- */
@@ -50,25 +31,12 @@ static bool is_delayed_in_order(const struct partition *p, const struct record_m
     return m->due_ms >= p->due_tail_ms || p->due_tail_ms <= known_ms;
 }
 
-static void add_delay(struct partition *p, uint64_t number, int64_t due_ms)
-{
-    struct delay *d = mem_new(sizeof *d);
-    d->number = number;
-    d->due_ms = due_ms;
-    d->release_ms = due_ms > p->due_tail_ms ? due_ms : p->due_tail_ms;
-    d->node = (struct heap_node){.key = d->release_ms, .tie = number};
-    heap_put(&p->delays, &d->node);
-    for (size_t i = 0; i < p->groups_n; i++)
-        if (!group_is_finished(p->groups[i], number))
-            group_entry_wait(p->groups[i], group_entry_make(p->groups[i], number), due_ms, true);
-}
-
 static void apply_message(struct partition *p, const struct record_message *m)
 {
     CHECK(p->next_number < CODEC_NUMBER_MAX);
     uint64_t number = p->next_number++;
     if (!is_delayed_in_order(p, m))
-        add_delay(p, number, m->due_ms);
+        delayed_add(p, number, m->due_ms);
     else if (m->due_ms > p->due_tail_ms)
         p->due_tail_ms = m->due_ms;
     live_arrived(p, record_message_bytes(m));
@@ -102,11 +70,7 @@ static void apply_group(struct partition *p, const struct record_group *r)
     uint64_t floor = r->from < p->trim_floor ? p->trim_floor : r->from;
     group_reset(g, floor < p->next_number ? floor : p->next_number);
     g->generation = r->generation;
-    for (size_t i = 0; i < p->delays.n; i++) {
-        const struct delay *d = CONTAINER_OF(p->delays.at[i], struct delay, node);
-        if (d->number >= g->floor)
-            group_entry_wait(g, group_entry_make(g, d->number), d->due_ms, true);
-    }
+    group_delays_count(g);
     live_reset(p, g);
     live_forget(p);
 }
@@ -136,16 +100,16 @@ static void lease_one(struct group *g, uint64_t number, const struct record_leas
     e->lease = l->id;
     e->leased_since_ms = l->granted_ms;
     set_holder(e, l->holder);
-    group_entry_wait(g, e, l->until_ms, false);
+    group_entry_wait(g, e, l->until_ms);
 }
 
-/* The cursor passes what has an entry or is finished, up to the last number handed out. It does not
- * pass delayed messages beyond: those need no entry once they are due. */
+/* The cursor passes what is known or finished, up to the last number handed out. It does not pass
+ * delayed messages beyond: of those nothing need be known once they are due. */
 static void cursor_pass(struct group *g, uint64_t end)
 {
     while (g->next < end) {
         uint64_t unfinished = group_unfinished_from(g, g->next);
-        if (unfinished == g->next && group_entry(g, g->next) == NULL)
+        if (unfinished == g->next && !group_knows(g, g->next))
             return;
         g->next = unfinished == g->next ? g->next + 1 : unfinished;
     }
@@ -195,7 +159,7 @@ static void apply_extend(struct partition *p, const struct record_extend *r)
         return;
     struct entry *e = group_entry_make(g, r->number);
     if (!e->moving)
-        group_entry_wait(g, e, r->until_ms, false);
+        group_entry_wait(g, e, r->until_ms);
 }
 
 /* ---- moves ---- */

@@ -16,6 +16,8 @@ static uint64_t delayed_in_order(const struct partition *p, const struct group *
     for (size_t i = 0; i < g->entries.room; i++)
         if (g->entries.at[i].value != 0 && g->entries.at[i].key >= due_next)
             count--;
+    for (size_t i = delays_from(g->delays, due_next); i < g->delays->n; i++)
+        count -= group_has_delay(g, &g->delays->at[i]);
     return count;
 }
 
@@ -25,10 +27,10 @@ enum err partition_count(const struct partition *p, const struct partition_view 
     struct group *g = group_find(p, gid);
     if (g == NULL)
         return ERR_NOT_FOUND;
-    group_advance(g, view->now_ms);
+    group_advance(p, g, view->now_ms);
     struct partition_counters c = {
         .in_flight = group_in_flight(g),
-        .delayed = g->index.delayed_waiting + delayed_in_order(p, g, due_next),
+        .delayed = g->index.delayed_n + delayed_in_order(p, g, due_next),
         .unfinished = group_unfinished_count(g, g->floor, p->next_number),
         .moving = g->moving_n,
     };
@@ -49,9 +51,11 @@ int64_t partition_next_event_ms(const struct partition *p, const struct partitio
     struct group *g = group_find(p, gid);
     if (g == NULL)
         return INT64_MAX;
-    group_advance(g, view->now_ms);
+    group_advance(p, g, view->now_ms);
     const struct heap_node *first = heap_first(&g->index.waiting);
     int64_t event_ms = first == NULL ? INT64_MAX : first->key;
+    int64_t delay_ms = g->index.delayed_n == 0 ? INT64_MAX : delays_next_due_ms(p->delays);
+    event_ms = delay_ms < event_ms ? delay_ms : event_ms;
     if (!partition_default_delay_pending(p, view->now_ms))
         return event_ms;
     /* Until the header is seen, looking again within a second costs little. */
@@ -77,12 +81,12 @@ size_t partition_leases(const struct partition *p, uint32_t gid, int64_t now_ms,
     struct group *g = group_find(p, gid);
     if (g == NULL)
         return 0;
-    group_advance(g, now_ms);
+    group_advance(p, g, now_ms);
     const struct entry **held = mem_new_array(g->index.waiting.n + 1, sizeof(struct entry *));
     size_t n = 0;
     for (size_t i = 0; i < g->index.waiting.n; i++) {
         const struct entry *e = CONTAINER_OF(g->index.waiting.at[i], struct entry, node);
-        if (!e->delayed && e->number >= from)
+        if (e->number >= from)
             held[n++] = e;
     }
     qsort(held, n, sizeof held[0], by_number);

@@ -33,6 +33,7 @@ struct group *group_add(struct partition *p, uint32_t gid)
     struct group *g = mem_new(sizeof *g);
     g->gid = gid;
     g->index.advanced_ms = STATE_TIME_NONE;
+    group_delays_init(g, p->delays);
     p->groups = mem_resize(p->groups, (p->groups_n + 1) * sizeof(struct group *));
     memmove(&p->groups[i + 1], &p->groups[i], (p->groups_n - i) * sizeof(struct group *));
     p->groups[i] = g;
@@ -55,7 +56,7 @@ void group_free(struct group *g)
     mem_free(g);
 }
 
-static void note_changed(struct group *g, uint64_t number)
+void group_note_changed(struct group *g, uint64_t number)
 {
     if (g->index.changed == NULL || g->index.changed_n > GROUP_CHANGED_MAX)
         return;
@@ -72,7 +73,7 @@ static void note_range(struct group *g, uint64_t first, uint64_t end)
     if (end - first > GROUP_CHANGED_MAX)
         g->index.changed_n = GROUP_CHANGED_MAX + 1;
     for (uint64_t n = first; n < end && g->index.changed_n <= GROUP_CHANGED_MAX; n++)
-        note_changed(g, n);
+        group_note_changed(g, n);
 }
 
 void group_changes_seen(struct group *g)
@@ -99,7 +100,9 @@ void group_reset(struct group *g, uint64_t floor)
     heap_fini(&g->index.free);
     mem_free(g->index.changed);
     g->index.changed = NULL;
-    g->index.delayed_waiting = 0;
+    order_fini(&g->index.due);
+    g->index.delayed_n = g->index.due_n = 0;
+    g->index.turn = 0;
     g->moving_n = 0;
     g->floor = floor;
     g->next = floor;
@@ -145,6 +148,7 @@ void group_finish(struct group *g, uint64_t first, uint64_t end)
     if (first >= end)
         return;
     note_range(g, first, end);
+    group_delays_leave(g, first, end);
     drop_entries(g, first, end);
     if (first > g->floor) {
         runs_put(&g->finished, first, end);
@@ -157,6 +161,7 @@ void group_finish(struct group *g, uint64_t first, uint64_t end)
     }
     if (g->next < g->floor)
         g->next = g->floor;
+    group_delays_left(g);
 }
 
 uint64_t group_unfinished_count(const struct group *g, uint64_t from, uint64_t next_number)
@@ -179,8 +184,6 @@ static void leave_heaps(struct group *g, struct entry *e)
     if (!heap_holds(&e->node))
         return;
     heap_remove(e->is_free ? &g->index.free : &g->index.waiting, &e->node);
-    if (!e->is_free && e->delayed)
-        g->index.delayed_waiting--;
 }
 
 static void enter_waiting(struct group *g, struct entry *e)
@@ -188,8 +191,6 @@ static void enter_waiting(struct group *g, struct entry *e)
     e->is_free = false;
     e->node = (struct heap_node){.key = e->until_ms, .tie = e->number};
     heap_put(&g->index.waiting, &e->node);
-    if (e->delayed)
-        g->index.delayed_waiting++;
 }
 
 static void enter_free(struct group *g, struct entry *e)
@@ -197,7 +198,7 @@ static void enter_free(struct group *g, struct entry *e)
     e->is_free = true;
     e->node = (struct heap_node){.key = (int64_t)e->number, .tie = e->number};
     heap_put(&g->index.free, &e->node);
-    note_changed(g, e->number);
+    group_note_changed(g, e->number);
 }
 
 struct entry *group_entry_make(struct group *g, uint64_t number)
@@ -207,7 +208,9 @@ struct entry *group_entry_make(struct group *g, uint64_t number)
         return e;
     e = mem_new(sizeof *e);
     e->number = number;
+    e->until_ms = group_delay_end(g, number);
     map_put(&g->entries, number, map_value_of(e));
+    group_delays_left(g);
     enter_waiting(g, e);
     return e;
 }
@@ -221,12 +224,11 @@ void group_entry_drop(struct group *g, struct entry *e)
     entry_free(e);
 }
 
-void group_entry_wait(struct group *g, struct entry *e, int64_t until_ms, bool delayed)
+void group_entry_wait(struct group *g, struct entry *e, int64_t until_ms)
 {
     CHECK(!e->moving);
     leave_heaps(g, e);
     e->until_ms = until_ms;
-    e->delayed = delayed;
     enter_waiting(g, e);
 }
 
@@ -235,10 +237,9 @@ void group_entry_move(struct group *g, struct entry *e, bool moving)
     if (e->moving == moving)
         return;
     e->moving = moving;
-    note_changed(g, e->number);
+    group_note_changed(g, e->number);
     if (moving) {
         leave_heaps(g, e);
-        e->delayed = false;
         g->moving_n++;
     } else {
         g->moving_n--;
@@ -265,8 +266,9 @@ struct entry **group_entries(const struct group *g)
 }
 
 /* A lease is held while now_ms < until_ms; the deadline itself is free. So is a due time. */
-void group_advance(struct group *g, int64_t now_ms)
+void group_advance(const struct partition *p, struct group *g, int64_t now_ms)
 {
+    delayed_advance(p, now_ms);
     if (now_ms > g->index.advanced_ms)
         g->index.advanced_ms = now_ms;
     for (;;) {
@@ -281,5 +283,5 @@ void group_advance(struct group *g, int64_t now_ms)
 
 size_t group_in_flight(const struct group *g)
 {
-    return g->index.waiting.n - g->index.delayed_waiting;
+    return g->index.waiting.n;
 }

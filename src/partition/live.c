@@ -218,7 +218,7 @@ bool partition_plan_overflow(const struct partition *p, const struct partition_v
     if (!partition_is_live(p, gid, number))
         return false;
     const struct entry *e = group_entry(group_find(p, gid), number);
-    if (e != NULL && !e->delayed && view->now_ms < e->until_ms)
+    if (e != NULL && view->now_ms < e->until_ms)
         return false;
     memset(out, 0, sizeof *out);
     out->type = RECORD_MOVE;

@@ -5,23 +5,15 @@
 #include "base/mem.h"
 #include "partition/state.h"
 
-/* Of an unfinished number. Whether an entry waits is asked by its time and not by its heap, so that
- * a look does not depend on when the index was last advanced. */
-static void look_at(const struct partition_view *view, const struct entry *e, uint64_t number,
-                    struct partition_look *out)
+static void look_at_entry(const struct partition_view *view, const struct entry *e,
+                          struct partition_look *out)
 {
-    memset(out, 0, sizeof *out);
-    out->number = number;
-    out->state = PARTITION_READY;
-    out->due_unknown = e == NULL;
-    if (e == NULL)
-        return;
     out->receive_count = e->receives;
     out->first_received_wall_ms = e->receives > 0 ? e->first_received_wall_ms : 0;
     if (e->moving) {
         out->state = PARTITION_MOVING;
     } else if (view->now_ms < e->until_ms) {
-        out->state = e->delayed ? PARTITION_DELAYED : PARTITION_LEASED;
+        out->state = PARTITION_LEASED;
         out->until_ms = e->until_ms;
     }
     if (out->state == PARTITION_LEASED && e->holder_bytes > 0) {
@@ -29,6 +21,31 @@ static void look_at(const struct partition_view *view, const struct entry *e, ui
         out->holder_bytes = e->holder_bytes;
         memcpy(out->holder, e->holder, e->holder_bytes);
     }
+}
+
+/* Of an unfinished number, of which there is an entry, or a delay, or neither. Whether it waits is
+ * asked by its time and not by its heap, so that a look does not depend on when the index was last
+ * advanced. */
+static void look_at(const struct partition_view *view, const struct entry *e,
+                    const struct delay *delay, uint64_t number, struct partition_look *out)
+{
+    memset(out, 0, sizeof *out);
+    out->number = number;
+    out->state = PARTITION_READY;
+    out->due_unknown = e == NULL && delay == NULL;
+    if (e != NULL)
+        look_at_entry(view, e, out);
+    else if (delay != NULL && view->now_ms < delay->due_ms) {
+        out->state = PARTITION_DELAYED;
+        out->until_ms = delay->due_ms;
+    }
+}
+
+static void look_at_number(const struct group *g, const struct partition_view *view,
+                           uint64_t number, struct partition_look *out)
+{
+    const struct entry *e = group_entry(g, number);
+    look_at(view, e, e == NULL ? group_delay(g, number) : NULL, number, out);
 }
 
 enum err partition_look_one(const struct partition *p, const struct partition_view *view,
@@ -40,7 +57,7 @@ enum err partition_look_one(const struct partition *p, const struct partition_vi
     if (group_is_finished(g, number))
         *out = (struct partition_look){.number = number, .state = PARTITION_FINISHED};
     else
-        look_at(view, group_entry(g, number), number, out);
+        look_at_number(g, view, number, out);
     return ERR_OK;
 }
 
@@ -62,7 +79,7 @@ static bool is_asked_for(const struct partition_looking *l, const struct partiti
     return look->due_unknown && (l->states & PARTITION_DELAYED);
 }
 
-/* ---- those with an entry, when no others can match ---- */
+/* ---- those that are known, when no others can match ---- */
 
 static bool comes_before(const struct partition_looking *l, uint64_t a, uint64_t b)
 {
@@ -77,38 +94,65 @@ static bool lies_ahead(const struct partition_looking *l, const struct partition
     return l->downward ? number < l->place : number >= l->place;
 }
 
-/* The first `room` of them in order, without sorting all. */
-static size_t look_at_entries(const struct group *g, const struct partition_view *view,
-                              struct partition_looking *l, struct partition_look *out, size_t room)
+/* The first of those that were met, in order. */
+struct firsts {
+    struct partition_look *at;
+    size_t n;
+    size_t room;
+    bool more; /* others came behind them */
+};
+
+static bool has_place(const struct partition_looking *l, struct firsts *f, uint64_t number)
 {
-    size_t n = 0;
-    bool more = false;
+    if (f->n < f->room || comes_before(l, number, f->at[f->n - 1].number))
+        return true;
+    f->more = true;
+    return false;
+}
+
+static void take_place(const struct partition_looking *l, struct firsts *f,
+                       const struct partition_look *look)
+{
+    if (!is_asked_for(l, look))
+        return;
+    if (f->n == f->room) {
+        f->more = true;
+        f->n--;
+    }
+    size_t to = f->n;
+    for (; to > 0 && comes_before(l, look->number, f->at[to - 1].number); to--)
+        f->at[to] = f->at[to - 1];
+    f->at[to] = *look;
+    f->n++;
+}
+
+/* The first `room` of them, without sorting all. */
+static size_t look_at_known(const struct group *g, const struct partition_view *view,
+                            struct partition_looking *l, struct partition_look *out, size_t room)
+{
+    struct firsts f = {out, 0, room, false};
+    struct partition_look look;
     for (size_t i = 0; i < g->entries.room; i++) {
         const struct map_slot *slot = &g->entries.at[i];
-        struct partition_look look;
-        if (slot->value == 0 || !lies_ahead(l, view, slot->key))
+        if (slot->value == 0 || !lies_ahead(l, view, slot->key) || !has_place(l, &f, slot->key))
             continue;
-        if (n == room && !comes_before(l, slot->key, out[n - 1].number)) {
-            more = true;
-            continue;
-        }
-        look_at(view, map_pointer(slot->value), slot->key, &look);
-        if (!is_asked_for(l, &look))
-            continue;
-        if (n == room) {
-            more = true;
-            n--;
-        }
-        size_t to = n;
-        for (; to > 0 && comes_before(l, look.number, out[to - 1].number); to--)
-            out[to] = out[to - 1];
-        out[to] = look;
-        n++;
+        look_at(view, map_pointer(slot->value), NULL, slot->key, &look);
+        take_place(l, &f, &look);
     }
-    l->end = !more;
-    if (n > 0)
-        l->place = out[n - 1].number + (l->downward ? 0 : 1);
-    return n;
+    const struct delays *d = g->delays;
+    for (size_t i = 0; i < d->n && (l->states & PARTITION_DELAYED); i++) {
+        const struct delay *delay = &d->at[l->downward ? d->n - 1 - i : i];
+        if (!lies_ahead(l, view, delay->number) || !group_has_delay(g, delay))
+            continue;
+        if (!has_place(l, &f, delay->number))
+            break; /* nor has any that follows */
+        look_at(view, NULL, delay, delay->number, &look);
+        take_place(l, &f, &look);
+    }
+    l->end = !f.more;
+    if (f.n > 0)
+        l->place = out[f.n - 1].number + (l->downward ? 0 : 1);
+    return f.n;
 }
 
 /* ---- one by one ---- */
@@ -138,7 +182,7 @@ static size_t look_at_all(const struct group *g, const struct partition_view *vi
         l->end = !next_unfinished(g, view, l, &number);
         if (l->end || n == room || walked == PARTITION_LOOK_WALK_MAX)
             return n;
-        look_at(view, group_entry(g, number), number, &out[n]);
+        look_at_number(g, view, number, &out[n]);
         n += is_asked_for(l, &out[n]);
         l->place = number + (l->downward ? 0 : 1);
     }
@@ -153,9 +197,9 @@ size_t partition_look_on(const struct partition *p, const struct partition_view 
         l->end = true;
         return 0;
     }
-    /* Without an entry a message is ready, or has a default delay that is still to end. */
+    /* What is not known is ready, or has a default delay that is still to end. */
     bool others =
         (l->states & PARTITION_READY) ||
         ((l->states & PARTITION_DELAYED) && partition_default_delay_pending(p, view->now_ms));
-    return others ? look_at_all(g, view, l, out, room) : look_at_entries(g, view, l, out, room);
+    return others ? look_at_all(g, view, l, out, room) : look_at_known(g, view, l, out, room);
 }

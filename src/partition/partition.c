@@ -9,6 +9,8 @@ struct partition *partition_new(void)
     struct partition *p = mem_new(sizeof *p);
     p->known_ms = STATE_TIME_NONE;
     p->due_tail_ms = STATE_TIME_NONE;
+    p->delays = mem_new(sizeof *p->delays);
+    delays_init(p->delays);
     dedup_init(&p->dedup);
     return p;
 }
@@ -20,9 +22,8 @@ void partition_free(struct partition *p)
     for (size_t i = 0; i < p->groups_n; i++)
         group_free(p->groups[i]);
     mem_free(p->groups);
-    for (size_t i = 0; i < p->delays.n; i++)
-        mem_free(CONTAINER_OF(p->delays.at[i], struct delay, node));
-    heap_fini(&p->delays);
+    delays_fini(p->delays);
+    mem_free(p->delays);
     mem_free(p->moves.at);
     dedup_fini(&p->dedup);
     origins_fini(&p->origins);
@@ -60,8 +61,8 @@ int64_t partition_time_wanted_ms(const struct partition *p)
 {
     enum { KEPT_MIN = 1024, ENDED_MS = 10000 };
     int64_t ends_ms = INT64_MAX;
-    if (p->delays.n >= KEPT_MIN)
-        ends_ms = heap_first(&p->delays)->key;
+    if (p->delays->n - p->delays->released_n >= KEPT_MIN)
+        ends_ms = delays_release_after_ms(p->delays);
     if (dedup_count(&p->dedup) >= KEPT_MIN && dedup_at(&p->dedup, 0)->until_ms < ends_ms)
         ends_ms = dedup_at(&p->dedup, 0)->until_ms;
     return ends_ms > INT64_MAX - ENDED_MS ? INT64_MAX : ends_ms + ENDED_MS;

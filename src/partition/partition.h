@@ -263,7 +263,9 @@ enum err partition_count(const struct partition *p, const struct partition_view 
 bool partition_default_delay_pending(const struct partition *p, int64_t now_ms);
 
 /* The earliest time > now_ms at which something may become deliverable to the group by itself (a
- * lease or an individual delay ends, the window's next default delay), or INT64_MAX. */
+ * lease or an individual delay ends, the window's next default delay), or INT64_MAX. While the
+ * group waits for an individual delay it may be the end of another one, which only other groups
+ * wait for or none: then looking again is for nothing. Never too late. */
 int64_t partition_next_event_ms(const struct partition *p, const struct partition_view *view,
                                 const struct partition_window *w, uint32_t gid);
 

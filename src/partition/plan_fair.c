@@ -113,7 +113,7 @@ static void put_aside(struct aside *a, struct window_group *group)
 
 static bool is_untouched(const struct receive *r, uint64_t number)
 {
-    return !group_is_finished(r->g, number) && group_entry(r->g, number) == NULL &&
+    return !group_is_finished(r->g, number) && !group_knows(r->g, number) &&
            !receive_has_chosen(r, number);
 }
 

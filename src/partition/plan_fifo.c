@@ -150,21 +150,17 @@ enum err receive_fifo(struct receive *r)
 
 static size_t deliverable_in_order(const struct receive *r, size_t limit)
 {
-    size_t n = r->g->index.free.n;
-    uint64_t number = r->g->next;
-    while (n < limit) {
-        number = group_unfinished_from(r->g, number);
+    size_t n = r->g->index.free.n + r->g->index.due_n;
+    uint64_t number = group_turn(r->g);
+    for (; n < limit; number = group_unknown_from(r->g, number + 1)) {
         if (number >= r->view->committed_number)
             break;
-        if (group_entry(r->g, number) == NULL) {
-            const struct partition_header *h = window_header(r->w, number);
-            if (h == NULL)
-                return limit; /* unknown: all that follow may be deliverable */
-            if (h->due_ms > r->view->now_ms)
-                break;
-            n++;
-        }
-        number++;
+        const struct partition_header *h = window_header(r->w, number);
+        if (h == NULL)
+            return limit; /* unknown: all that follow may be deliverable */
+        if (h->due_ms > r->view->now_ms)
+            break;
+        n++;
     }
     return n < limit ? n : limit;
 }
@@ -188,7 +184,7 @@ size_t partition_deliverable(const struct partition *p, const struct partition_v
     struct receive r = {.p = p, .view = view, .w = w, .g = group_find(p, gid)};
     if (r.g == NULL)
         return 0;
-    group_advance(r.g, view->now_ms);
+    group_advance(p, r.g, view->now_ms);
     window_bind(w, r.g);
     return view->fifo ? deliverable_fifo(&r, limit) : deliverable_in_order(&r, limit);
 }

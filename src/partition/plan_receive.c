@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 
-/* Free entries that one receive looks at: fewer than there are singles in a window, so that asking
+/* Free messages that one receive looks at: fewer than there are singles in a window, so that asking
  * for the last header cannot push out the first. Only messages that are expired and not yet
  * trimmed, or wait for their MOVE, can use them up. */
 enum {
@@ -118,44 +118,74 @@ size_t receive_taken(const struct receive *r)
     return r->count_only ? r->counted : r->out->picks_n + r->out->moves_n;
 }
 
-/* The heap of free entries gives its smallest only by being taken apart; what was looked at goes
- * back at the end. So a receive costs O(log n) for each message looked at. */
+/* One that was looked at: an entry of the heap of free ones, or a delay that is due. */
+struct free_number {
+    uint64_t number;
+    struct entry *entry; /* NULL: a delay */
+};
+
+/* The lowest number that is free, handed back or due; false: there is none. */
+static bool first_free(struct group *g, struct free_number *out)
+{
+    struct heap_node *first = heap_first(&g->index.free);
+    uint64_t due = 0;
+    bool any_due = group_due_first(g, &due);
+    if (first != NULL && (!any_due || first->tie < due))
+        *out = (struct free_number){first->tie, CONTAINER_OF(first, struct entry, node)};
+    else
+        *out = (struct free_number){due, NULL};
+    return first != NULL || any_due;
+}
+
+static void take_free(struct group *g, const struct free_number *first)
+{
+    if (first->entry != NULL)
+        heap_remove(&g->index.free, &first->entry->node);
+    else
+        order_take(&g->index.due);
+}
+
+static void put_free_back(struct group *g, const struct free_number *taken)
+{
+    if (taken->entry != NULL)
+        heap_put(&g->index.free, &taken->entry->node);
+    else
+        order_put(&g->index.due, taken->number);
+}
+
+/* A heap gives its smallest only by being taken apart; what was looked at goes back at the end. So
+ * a receive costs O(log n) for each message looked at. */
 enum err receive_free(struct receive *r)
 {
-    struct heap *free_heap = &r->g->index.free;
-    struct entry **seen = NULL;
+    struct free_number *seen = NULL, first;
     size_t seen_n = 0, seen_room = 0;
     enum err e = ERR_OK;
     size_t looked_at_max = r->skip_noisy ? FREE_SKIPPED_MAX : FREE_LOOKED_AT_MAX;
-    while (!r->is_full && seen_n < looked_at_max) {
-        struct heap_node *first = heap_first(free_heap);
-        if (first == NULL)
+    while (!r->is_full && seen_n < looked_at_max && first_free(r->g, &first)) {
+        if (first.number >= r->view->committed_number)
             break;
-        struct entry *entry = CONTAINER_OF(first, struct entry, node);
-        if (entry->number >= r->view->committed_number)
-            break;
-        const struct partition_header *h = window_header(r->w, entry->number);
+        const struct partition_header *h = window_header(r->w, first.number);
         if (h == NULL && r->skip_noisy)
             break; /* it is asked for in its turn */
         if (h == NULL) {
-            r->need = entry->number;
+            r->need = first.number;
             e = ERR_NEED;
             break;
         }
         if (seen_n == seen_room) {
             seen_room = seen_room == 0 ? 32 : seen_room * 2;
-            seen = mem_resize(seen, seen_room * sizeof(struct entry *));
+            seen = mem_resize(seen, seen_room * sizeof seen[0]);
         }
-        heap_remove(free_heap, first);
-        seen[seen_n++] = entry;
+        take_free(r->g, &first);
+        seen[seen_n++] = first;
         if (r->skip_noisy ? receive_is_noisy(r, h->group_hash)
                           : r->has_skipped && receive_has_chosen(r, h->number))
             continue;
-        if (receive_offer(r, h, entry) == VERDICT_FULL)
+        if (receive_offer(r, h, first.entry) == VERDICT_FULL)
             break;
     }
     for (size_t i = 0; i < seen_n; i++)
-        heap_put(free_heap, &seen[i]->node);
+        put_free_back(r->g, &seen[i]);
     mem_free(seen);
     return e;
 }
@@ -182,16 +212,12 @@ static enum err need_at_cursor(struct receive *r, uint64_t number)
 
 enum err receive_in_order(struct receive *r)
 {
-    uint64_t number = r->g->next;
-    while (!r->is_full) {
-        number = group_unfinished_from(r->g, number);
+    uint64_t number = group_turn(r->g);
+    for (; !r->is_full; number = group_unknown_from(r->g, number + 1)) {
         if (number >= r->view->committed_number)
             break;
-        if (group_entry(r->g, number) != NULL ||
-            (r->has_skipped && receive_has_chosen(r, number))) {
-            number++;
+        if (r->has_skipped && receive_has_chosen(r, number))
             continue;
-        }
         const struct partition_header *h = window_header(r->w, number);
         if (h == NULL)
             return need_at_cursor(r, number);
@@ -199,7 +225,6 @@ enum err receive_in_order(struct receive *r)
             break;
         if (receive_offer(r, h, NULL) == VERDICT_FULL)
             break;
-        number++;
     }
     return ERR_OK;
 }
@@ -266,7 +291,7 @@ enum err partition_plan_receive(const struct partition *p, const struct partitio
     out->moves_n = 0;
     if (r.g == NULL)
         return ERR_NOT_FOUND;
-    group_advance(r.g, view->now_ms);
+    group_advance(p, r.g, view->now_ms);
     size_t held = group_in_flight(r.g);
     if (held >= view->in_flight_max)
         return ERR_OVER_LIMIT;
@@ -306,7 +331,7 @@ enum err partition_plan_redrive(const struct partition *p, const struct partitio
     out->moves_n = 0;
     if (r.g == NULL)
         return ERR_NOT_FOUND;
-    group_advance(r.g, view->now_ms);
+    group_advance(p, r.g, view->now_ms);
     window_bind(w, r.g);
     enum err e = view->fifo ? receive_fifo(&r) : receive_standard(&r);
     /* A redrive takes what it finds; headers that are missing are asked for when it finds nothing.

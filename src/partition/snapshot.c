@@ -10,34 +10,23 @@
 #include "partition/snapshot.h"
 #include "partition/state.h"
 
-static void save_delays(const struct heap *delays, struct buf *out)
+static void save_delays(const struct delays *d, struct buf *out)
 {
-    struct heap sorted;
-    heap_init(&sorted);
-    struct heap_node *nodes = mem_new_array(delays->n + 1, sizeof nodes[0]);
-    for (size_t i = 0; i < delays->n; i++) {
-        const struct delay *d = CONTAINER_OF(delays->at[i], struct delay, node);
-        nodes[i] = (struct heap_node){.key = (int64_t)d->number, .tie = i};
-        heap_put(&sorted, &nodes[i]);
+    buf_put_varint(out, d->n - d->released_n);
+    for (size_t i = 0; i < d->n; i++) {
+        if (delay_is_released(&d->at[i]))
+            continue;
+        buf_put_varint(out, d->at[i].number);
+        codec_put_signed(out, d->at[i].due_ms);
+        codec_put_signed(out, d->at[i].release_ms);
     }
-    buf_put_varint(out, delays->n);
-    for (struct heap_node *first; (first = heap_first(&sorted)) != NULL;) {
-        const struct delay *d = CONTAINER_OF(delays->at[first->tie], struct delay, node);
-        buf_put_varint(out, d->number);
-        codec_put_signed(out, d->due_ms);
-        codec_put_signed(out, d->release_ms);
-        heap_remove(&sorted, first);
-    }
-    heap_fini(&sorted);
-    mem_free(nodes);
 }
 
 static void save_entry(const struct entry *e, struct buf *out)
 {
     buf_put_varint(out, e->number);
-    buf_put_u8(out,
-               (uint8_t)((e->delayed ? SNAPSHOT_DELAYED : 0) | (e->moving ? SNAPSHOT_MOVING : 0) |
-                         (e->receives > 0 ? SNAPSHOT_RECEIVED : 0)));
+    buf_put_u8(out, (uint8_t)((e->moving ? SNAPSHOT_MOVING : 0) |
+                              (e->receives > 0 ? SNAPSHOT_RECEIVED : 0)));
     codec_put_signed(out, e->until_ms);
     if (e->receives == 0)
         return;
@@ -47,6 +36,28 @@ static void save_entry(const struct entry *e, struct buf *out)
     codec_put_signed(out, e->first_received_wall_ms);
     codec_put_signed(out, e->leased_since_ms);
     buf_put_sized(out, (struct bytes){e->holder, e->holder_bytes});
+}
+
+/* Entries, and between them the delays that stand for a number: the bytes make no difference. */
+static void save_known(const struct group *g, struct buf *out)
+{
+    const struct delays *d = g->delays;
+    struct entry **all = group_entries(g);
+    size_t place = delays_from(d, g->floor), i = 0;
+    buf_put_varint(out, g->entries.n + g->index.delayed_n + g->index.due_n);
+    for (; place < d->n; place++) {
+        const struct delay *delay = &d->at[place];
+        if (!group_has_delay(g, delay))
+            continue;
+        for (; i < g->entries.n && all[i]->number < delay->number; i++)
+            save_entry(all[i], out);
+        buf_put_varint(out, delay->number);
+        buf_put_u8(out, SNAPSHOT_DELAYED);
+        codec_put_signed(out, delay->due_ms);
+    }
+    for (; i < g->entries.n; i++)
+        save_entry(all[i], out);
+    mem_free(all);
 }
 
 static void save_group(const struct group *g, struct buf *out)
@@ -60,11 +71,7 @@ static void save_group(const struct group *g, struct buf *out)
         buf_put_varint(out, g->finished.at[i].first);
         buf_put_varint(out, g->finished.at[i].end);
     }
-    buf_put_varint(out, g->entries.n);
-    struct entry **all = group_entries(g);
-    for (size_t i = 0; i < g->entries.n; i++)
-        save_entry(all[i], out);
-    mem_free(all);
+    save_known(g, out);
 }
 
 static void save_moves(const struct moves *m, struct buf *out)
@@ -147,7 +154,7 @@ static void save_as(const struct partition *p, unsigned format, struct buf *out)
     buf_put_varint(out, p->lease_counter);
     codec_put_signed(out, p->known_ms);
     codec_put_signed(out, p->due_tail_ms);
-    save_delays(&p->delays, out);
+    save_delays(p->delays, out);
     buf_put_varint(out, p->groups_n);
     for (size_t i = 0; i < p->groups_n; i++)
         save_group(p->groups[i], out);

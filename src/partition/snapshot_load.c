@@ -2,6 +2,8 @@
 /* Reading a snapshot back. The caller has checked its CRC, so what is tested here guards against
  * mistakes and malice: whatever the bytes, the loaded state keeps this room's invariants. Counts
  * are never believed beyond the bytes that are there. */
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "partition/codec.h"
 #include "partition/snapshot.h"
@@ -37,14 +39,17 @@ static void load_delays(struct cursor *c, struct partition *p)
             c->bad = true;
         if (c->bad)
             return;
-        struct delay *d = mem_new(sizeof *d);
-        d->number = number;
-        d->due_ms = due_ms;
-        d->release_ms = release_ms;
-        d->node = (struct heap_node){.key = release_ms, .tie = number};
-        heap_put(&p->delays, &d->node);
+        delays_put(p->delays, number, due_ms, release_ms);
     }
 }
+
+/* Released delays that some group needs, as they are met; and how many delays all groups list. */
+struct late {
+    struct delay *at;
+    size_t n;
+    size_t room;
+    uint64_t listed_n;
+};
 
 static void load_lease(struct cursor *c, struct entry *e)
 {
@@ -63,7 +68,24 @@ static void load_lease(struct cursor *c, struct entry *e)
     memcpy(e->holder, holder.at, holder.n);
 }
 
-static void load_entry(struct cursor *c, struct group *g, uint64_t number)
+/* A delay that stands for a number: listed among the delays, or released and needed only here. */
+static void load_delayed(struct cursor *c, struct group *g, struct late *late, uint64_t number,
+                         int64_t due_ms)
+{
+    const struct delay *delay = delays_find(g->delays, number);
+    if (delay == NULL ? number >= g->next : delay->due_ms != due_ms)
+        c->bad = true;
+    late->listed_n++;
+    if (c->bad || delay != NULL)
+        return;
+    if (late->n == late->room) {
+        late->room = late->room == 0 ? 16 : late->room * 2;
+        late->at = mem_resize(late->at, late->room * sizeof late->at[0]);
+    }
+    late->at[late->n++] = (struct delay){number, due_ms, DELAY_RELEASED};
+}
+
+static void load_entry(struct cursor *c, struct group *g, struct late *late, uint64_t number)
 {
     uint8_t flags = cursor_u8(c);
     int64_t until_ms = read_time(c);
@@ -73,8 +95,12 @@ static void load_entry(struct cursor *c, struct group *g, uint64_t number)
         c->bad = true;
     if (c->bad)
         return;
+    if (delayed) {
+        load_delayed(c, g, late, number, until_ms);
+        return;
+    }
     struct entry *e = group_entry_make(g, number);
-    group_entry_wait(g, e, until_ms, delayed);
+    group_entry_wait(g, e, until_ms);
     if (flags & SNAPSHOT_RECEIVED)
         load_lease(c, e);
     group_entry_move(g, e, moving);
@@ -91,7 +117,8 @@ static void load_finished(struct cursor *c, const struct partition *p, struct gr
     }
 }
 
-static void load_group(struct cursor *c, struct partition *p, uint64_t *least_gid)
+static void load_group(struct cursor *c, struct partition *p, struct late *late,
+                       uint64_t *least_gid)
 {
     uint32_t gid = (uint32_t)read_rising(c, least_gid, (uint64_t)UINT32_MAX + 1);
     if (c->bad)
@@ -103,12 +130,43 @@ static void load_group(struct cursor *c, struct partition *p, uint64_t *least_gi
     if (g->next < g->floor || g->floor < p->trim_floor)
         c->bad = true;
     load_finished(c, p, g);
+    group_delays_count(g);
     uint64_t n = cursor_varint(c), least = g->floor;
     for (uint64_t i = 0; i < n && !c->bad; i++) {
         uint64_t number = read_rising(c, &least, p->next_number);
         if (!c->bad)
-            load_entry(c, g, number);
+            load_entry(c, g, late, number);
     }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct delay *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* The late ones take their places among the others. All groups must agree on when one was due. */
+static void merge_late(struct cursor *c, struct delays *d, struct late *late)
+{
+    if (late->n == 0)
+        return;
+    qsort(late->at, late->n, sizeof late->at[0], by_number);
+    struct delays others = *d;
+    delays_init(d);
+    size_t k = 0;
+    for (size_t i = 0; i < late->n; i++) {
+        const struct delay *one = &late->at[i];
+        if (i > 0 && one[-1].number == one->number) {
+            c->bad |= one[-1].due_ms != one->due_ms;
+            continue;
+        }
+        for (; k < others.n && others.at[k].number < one->number; k++)
+            delays_put(d, others.at[k].number, others.at[k].due_ms, others.at[k].release_ms);
+        delays_put(d, one->number, one->due_ms, DELAY_RELEASED);
+    }
+    for (; k < others.n; k++)
+        delays_put(d, others.at[k].number, others.at[k].due_ms, others.at[k].release_ms);
+    delays_fini(&others);
 }
 
 /* Below the cursor nothing is unknown. */
@@ -116,22 +174,37 @@ static bool cursor_is_sound(const struct group *g)
 {
     uint64_t finished = g->finished.sum - runs_count_from(&g->finished, g->next);
     uint64_t known = g->next - g->floor - finished;
-    if (known > g->entries.n)
+    if (known > g->entries.n + g->index.delayed_n + g->index.due_n)
         return false;
     for (size_t i = 0; i < g->entries.room; i++)
         if (g->entries.at[i].value != 0 && g->entries.at[i].key < g->next)
             known--;
+    const struct delays *d = g->delays;
+    for (size_t i = delays_from(d, g->floor); i < d->n && d->at[i].number < g->next; i++)
+        known -= group_has_delay(g, &d->at[i]);
     return known == 0;
 }
 
+/* Each delay that a group lists stands for its number there; so if there are as many, a group lists
+ * all that do. */
 static void load_groups(struct cursor *c, struct partition *p)
 {
-    uint64_t n = codec_upto(c, PARTITION_GROUPS_MAX), least_gid = 0;
+    uint64_t n = codec_upto(c, PARTITION_GROUPS_MAX), least_gid = 0, standing_n = 0;
+    struct late late = {NULL, 0, 0, 0};
     for (uint64_t i = 0; i < n && !c->bad; i++)
-        load_group(c, p, &least_gid);
-    for (size_t i = 0; i < p->groups_n && !c->bad; i++)
-        if (!cursor_is_sound(p->groups[i]))
+        load_group(c, p, &late, &least_gid);
+    if (!c->bad)
+        merge_late(c, p->delays, &late);
+    mem_free(late.at);
+    for (size_t i = 0; i < p->groups_n && !c->bad; i++) {
+        struct group *g = p->groups[i];
+        group_delays_count(g);
+        standing_n += g->index.delayed_n + g->index.due_n;
+        if (!cursor_is_sound(g))
             c->bad = true;
+    }
+    if (standing_n != late.listed_n)
+        c->bad = true;
 }
 
 static void load_moves(struct cursor *c, struct partition *p)
@@ -244,6 +317,7 @@ enum err partition_load(struct bytes saved, struct partition **out)
         partition_free(p);
         return ERR_CORRUPT;
     }
+    delayed_advance(p, p->known_ms);
     *out = p;
     return ERR_OK;
 }

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is inside a partition. For this room's files only.
  *
- * Everything here follows from the records alone, except `struct group.index`: heaps that say which
- * entries wait for their time and which are free, advanced as partition time passes. They are
- * derived from the entries and never saved; planning may advance them although it takes a const
- * partition, because what they answer does not depend on when they were advanced. */
+ * Everything here follows from the records alone, except `struct group.index` and the two orders of
+ * `struct delays`: heaps that say what waits for its time and what is free, advanced as partition
+ * time passes. They are derived from entries and delays and never saved; planning may advance them
+ * although it takes a const partition, because what they answer does not depend on when they were
+ * advanced. */
 #ifndef PARTITION_STATE_H
 #define PARTITION_STATE_H
 
 #include "base/heap.h"
 #include "partition/dedup.h"
+#include "partition/delays.h"
 #include "partition/map.h"
 #include "partition/origins.h"
 #include "partition/partition.h"
 #include "partition/runs.h"
 
 /* An unfinished number of which a group must remember something: it was handed out at least once,
- * or is individually delayed, or is moving. */
+ * or is moving. Of one that was only delayed, the partition's delay tells all. */
 struct entry {
     struct heap_node
         node; /* in index.waiting by until_ms, or in index.free by number; moving: none */
     uint64_t number;
-    int64_t until_ms;  /* the lease's end; of a delayed entry, when it is due */
+    int64_t until_ms;  /* the lease's end; of one that was moved while delayed, when it is due */
     uint32_t receives; /* LEASEs here; those before a move are in the message */
-    bool delayed;      /* never handed out; until_ms is a delay */
     bool moving;
     bool is_free; /* which heap: derived */
     struct lease_id lease;
@@ -35,9 +36,12 @@ struct entry {
 
 struct group_index {
     int64_t advanced_ms; /* entries with until_ms at or before it are in `free` */
-    struct heap waiting; /* leased, or delayed and not due */
-    struct heap free;    /* handed back, expired or due: lowest number first */
-    size_t delayed_waiting;
+    struct heap waiting; /* leased */
+    struct heap free;    /* handed back or expired: lowest number first */
+    size_t delayed_n;    /* delays that stand for a number here, and wait */
+    size_t due_n;        /* and that are due */
+    struct order due;    /* numbers of those that are due, and stale ones */
+    uint64_t turn;       /* no number in [next, turn) comes in its turn: a walk begins here */
     /* Numbers that a FIFO walk must look at again: freed, finished, moved. NULL until one asks. */
     uint64_t *changed;
     size_t changed_n; /* above GROUP_CHANGED_MAX: some were dropped */
@@ -48,23 +52,15 @@ enum { GROUP_CHANGED_MAX = 1024 };
 struct group {
     uint32_t gid;
     uint64_t generation;
-    uint64_t floor;       /* all numbers below are finished */
-    uint64_t next;        /* the cursor: numbers in [floor, next) are finished or have an entry */
-    struct runs finished; /* above floor, and never touching it */
-    struct map entries;   /* number -> struct entry, owned */
+    uint64_t floor;        /* all numbers below are finished */
+    uint64_t next;         /* the cursor: numbers in [floor, next) are finished or known */
+    struct runs finished;  /* above floor, and never touching it */
+    struct map entries;    /* number -> struct entry, owned */
+    struct delays *delays; /* the partition's */
     size_t moving_n;
     uint64_t live_bytes; /* of its live messages (live.c) */
     bool live_exact;     /* no size was missing since they were last known to be right */
     struct group_index index;
-};
-
-/* An individually delayed message, kept for groups that are made later and until the cursor can
- * find it by itself. */
-struct delay {
-    struct heap_node node; /* by release_ms */
-    uint64_t number;
-    int64_t due_ms;
-    int64_t release_ms; /* by then it and all before it are due: no entry is needed any more */
 };
 
 struct move {
@@ -90,7 +86,7 @@ struct partition {
     int64_t due_tail_ms;   /* the largest due time of the messages that are delayed in order */
     struct group **groups; /* by gid; owned */
     size_t groups_n;
-    struct heap delays; /* struct delay, owned */
+    struct delays *delays; /* owned */
     struct moves moves;
     struct dedup dedup;
     struct origins origins;
@@ -119,23 +115,58 @@ void group_finish(struct group *g, uint64_t first, uint64_t end);
 uint64_t group_unfinished_count(const struct group *g, uint64_t from, uint64_t next_number);
 
 struct entry *group_entry(const struct group *g, uint64_t number);
-/* Found, or made: free since ever, with no receives. */
+/* Found, or made: with no receives, free since ever or, if it was delayed, once it is due. */
 struct entry *group_entry_make(struct group *g, uint64_t number);
 void group_entry_drop(struct group *g, struct entry *e);
-/* The entry waits until `until_ms`, as a delay or a lease, whatever it did before. */
-void group_entry_wait(struct group *g, struct entry *e, int64_t until_ms, bool delayed);
+/* The entry is leased until `until_ms`, whatever it did before. */
+void group_entry_wait(struct group *g, struct entry *e, int64_t until_ms);
 /* In or out of the heaps. */
 void group_entry_move(struct group *g, struct entry *e, bool moving);
 /* All entries by number: an array of entries.n, to be given to mem_free. */
 struct entry **group_entries(const struct group *g);
 
-/* Brings the index up to now_ms. Time never runs backward here: an earlier now_ms changes
- * nothing. */
-void group_advance(struct group *g, int64_t now_ms);
+/* Brings the index up to now_ms, and that of the delays. Time never runs backward here: an earlier
+ * now_ms changes nothing. */
+void group_advance(const struct partition *p, struct group *g, int64_t now_ms);
+/* A FIFO walk must look at the number again. */
+void group_note_changed(struct group *g, uint64_t number);
 /* Starts noting changed numbers, or forgets those noted so far. */
 void group_changes_seen(struct group *g);
 /* After group_advance. */
 size_t group_in_flight(const struct group *g);
+
+/* ---- delays (delayed.c) ---- */
+
+/* The delay stands for its number in this group: unfinished, no entry, and not left to the cursor.
+ */
+bool group_has_delay(const struct group *g, const struct delay *delay);
+/* The one that stands for the number, or NULL. */
+const struct delay *group_delay(const struct group *g, uint64_t number);
+/* By an entry or a delay: the number does not come in its turn. */
+bool group_knows(const struct group *g, uint64_t number);
+/* The first number at or after `number` that comes in its turn: neither finished nor known. It may
+ * lie at or above next_number. */
+uint64_t group_unknown_from(const struct group *g, uint64_t number);
+/* The first of all. A walk begins here, and costs only what has come since the last one. */
+uint64_t group_turn(struct group *g);
+void group_delays_init(struct group *g, struct delays *delays);
+/* The lowest number whose delay is due; false: there is none. */
+bool group_due_first(struct group *g, uint64_t *number);
+/* The number's delay, if one stands for it, is to stand no longer: an entry will. Answers its due
+ * time, or 0. */
+int64_t group_delay_end(struct group *g, uint64_t number);
+/* Delays in [first, end) are to stand no longer: the numbers will be finished. */
+void group_delays_leave(struct group *g, uint64_t first, uint64_t end);
+/* What was to stand no longer does not: the memory that it leaves is given back. */
+void group_delays_left(struct group *g);
+/* The index is made anew, for another floor or another table. */
+void group_delays_count(struct group *g);
+
+/* The number, which is the newest, has a delay of its own. */
+void delayed_add(struct partition *p, uint64_t number, int64_t due_ms);
+void delayed_advance(const struct partition *p, int64_t now_ms);
+/* known_ms is later than it was. */
+void delayed_time_known(struct partition *p);
 
 /* ---- live messages (live.c) ---- */
 

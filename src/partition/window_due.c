@@ -3,16 +3,14 @@
 #include "partition/state.h"
 #include "partition/window_state.h"
 
-/* Messages without an entry become due in order, so this is a binary search, which reads a few
- * headers wherever it looks and needs no window that reaches so far. */
+/* Messages of which the group knows nothing become due in order, so this is a binary search, which
+ * reads a few headers wherever it looks and needs no window that reaches so far. */
 enum err window_due_search(const struct partition_window *w, const struct partition *p,
                            const struct group *g, int64_t now_ms, uint64_t *out, uint64_t *need)
 {
     uint64_t low = g->floor, high = p->next_number, found = p->next_number;
     while (low < high) {
-        uint64_t middle = low + (high - low) / 2, number = group_unfinished_from(g, middle);
-        while (number < high && group_entry(g, number) != NULL)
-            number = group_unfinished_from(g, number + 1);
+        uint64_t middle = low + (high - low) / 2, number = group_unknown_from(g, middle);
         if (number >= high) {
             high = middle;
             continue;

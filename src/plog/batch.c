@@ -127,3 +127,33 @@ enum err batch_record(struct cursor *c, uint8_t *type, struct bytes *payload)
     *payload = (struct bytes){(const char *)framed.at + 1, framed.n - 1};
     return ERR_OK;
 }
+
+enum err batch_place(struct bytes whole, const struct batch_header *h, uint64_t offset,
+                     uint64_t *number, size_t *position)
+{
+    CHECK(h->base_offset <= offset && offset <= batch_end(h));
+    uint64_t at = h->base_offset, at_number = h->first_number;
+    if (h->gap) {
+        uint64_t left = batch_end(h) - offset;
+        *number = left < h->messages ? batch_end_number(h) - left : at_number;
+        *position = BATCH_HEADER_BYTES;
+        return ERR_OK;
+    }
+    struct cursor c = cursor_of(
+        (struct bytes){(const char *)whole.at + BATCH_HEADER_BYTES, whole.n - BATCH_HEADER_BYTES});
+    for (; at < offset; at++) {
+        uint8_t type;
+        struct bytes payload;
+        enum err e = batch_record(&c, &type, &payload);
+        if (e != ERR_OK)
+            return e;
+        at_number += type == RECORD_TYPE_MESSAGE;
+    }
+    bool end = at == batch_end(h);
+    if (at_number > batch_end_number(h) || end != (c.left == 0) ||
+        (end && at_number != batch_end_number(h)))
+        return ERR_CORRUPT;
+    *number = at_number;
+    *position = whole.n - c.left;
+    return ERR_OK;
+}

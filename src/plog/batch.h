@@ -73,6 +73,11 @@ void batch_gap_store(char *at, const struct batch_header *h);
 enum err batch_header_peek(const void *at, struct batch_header *out) MUST_USE;
 /* Checks a whole batch. ERR_CORRUPT, ERR_NEWER_FORMAT. */
 enum err batch_check(struct bytes whole, struct batch_header *out) MUST_USE;
+/* Where the records from `offset` on begin in a checked batch that holds it, and the number that
+ * belongs to it: that of this message or of the next. A GAP does not tell; there it is the lowest
+ * that it can be. ERR_CORRUPT: the records are not those that the header counts. */
+enum err batch_place(struct bytes whole, const struct batch_header *h, uint64_t offset,
+                     uint64_t *number, size_t *position) MUST_USE;
 /* Takes the next record off `c`. ERR_CORRUPT. */
 enum err batch_record(struct cursor *c, uint8_t *type, struct bytes *payload) MUST_USE;
 

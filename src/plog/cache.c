@@ -50,12 +50,11 @@ static void unref_locked(struct cache *c, struct plog_batch *b)
         plog_batch_free(b);
 }
 
-/* The oldest batch of a ring leaves. An empty ring gives its array back: thousands of logs are idle
- * most of the time. */
-static void pop_locked(struct cache *c, struct cache_ring *r)
+/* A batch leaves, which was the ring's first or last. An empty ring gives its array back: thousands
+ * of logs are idle most of the time. */
+static void leave_locked(struct cache *c, struct cache_ring *r, struct plog_batch *b)
 {
-    struct plog_batch *b = ring_at(r, 0);
-    r->first = (r->first + 1) & (r->room - 1);
+    lock_check_held(&c->lk);
     r->n--;
     if (r->n == 0) {
         mem_free(r->at);
@@ -66,6 +65,21 @@ static void pop_locked(struct cache *c, struct cache_ring *r)
     if (!b->written)
         c->unwritten -= cost(b);
     unref_locked(c, b);
+}
+
+static void pop_locked(struct cache *c, struct cache_ring *r)
+{
+    struct plog_batch *oldest = ring_at(r, 0);
+    r->first = (r->first + 1) & (r->room - 1);
+    leave_locked(c, r, oldest);
+}
+
+void cache_cut(struct cache *c, struct cache_ring *r, uint64_t offset)
+{
+    lock_take(&c->lk);
+    while (r->n > 0 && ring_at(r, r->n - 1)->h.base_offset >= offset)
+        leave_locked(c, r, ring_at(r, r->n - 1));
+    lock_give(&c->lk);
 }
 
 void cache_put(struct cache *c, struct cache_ring *r, struct plog_batch *b)

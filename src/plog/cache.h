@@ -46,6 +46,8 @@ void cache_written(struct cache *c, struct plog_batch *const *batches, size_t n)
 /* Evicts what may be while the cache is too full. */
 void cache_trim(struct cache *c);
 size_t cache_unwritten(const struct cache *c);
+/* Lets go of the log's batches from the offset on. */
+void cache_cut(struct cache *c, struct cache_ring *r, uint64_t offset);
 /* Lets go of everything of one log. */
 void cache_drop_ring(struct cache *c, struct cache_ring *r);
 

@@ -3,6 +3,7 @@
  * because each step lets go of what the one before has made unnecessary. */
 #include "base/mem.h"
 #include "base/note.h"
+#include "plog/epochs.h"
 #include "plog/files.h"
 #include "plog/index.h"
 #include "plog/inside.h"
@@ -93,8 +94,7 @@ static enum err sync_segment(struct plog_log *l, uint64_t name)
     return e;
 }
 
-/* Syncs the segments that were written since the last marks, and the folders they are named in. */
-static enum err sync_log(struct plog_log *l, const struct tail *to)
+enum err checkpoint_sync_log(struct plog_log *l, const struct tail *to)
 {
     enum err e = ERR_OK;
     uint64_t from = l->marked ? l->mark.segment : 0;
@@ -136,7 +136,7 @@ static enum err sync_logs(struct plog *p, const struct view *v)
     enum err e = d->sync_dir(d->self, "t");
     for (size_t i = 0; e == ERR_OK && i < v->marks.n; i++)
         if (is_dirty(v->logs[i], &v->marks.at[i]))
-            e = sync_log(v->logs[i], &v->marks.at[i].end);
+            e = checkpoint_sync_log(v->logs[i], &v->marks.at[i].end);
     return e;
 }
 
@@ -264,6 +264,9 @@ static enum err take_first(struct plog_log *l, uint64_t number, uint64_t offset,
         return e;
     if (next_number > number)
         return ERR_NOT_FOUND;
+    e = epochs_note_release(l, next);
+    if (e != ERR_OK)
+        return e;
     lock_take(&l->lk);
     segment_list_drop(&l->segments, 0);
     l->start_offset = next;

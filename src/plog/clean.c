@@ -261,7 +261,7 @@ static enum err begin_writing(struct plog_clean *c)
 static enum err swap(struct plog_clean *c, enum plog_clean_state *state)
 {
     *state = PLOG_CLEAN_WAITS;
-    if (plog_durable(c->log) < c->seen_end)
+    if (plog_committed(c->log) < c->seen_end)
         return ERR_OK;
     struct swap s = {
         .log = c->log,

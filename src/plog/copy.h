@@ -3,9 +3,9 @@
  * and logs that begin anew. A follower's log is the leader's, byte for byte, but for stretches
  * where either has cleaned.
  *
- * Words as in plog.h. `committed`: the exclusive end of what every in-sync replica has, as the owner
- * last said; never above the durable end. Readers of messages stop there (plog_cursor_*), readers of
- * raw batches at the durable end. */
+ * Words as in plog.h. `committed`: the exclusive end of what every in-sync replica has, as the
+ * owner last said; never above the durable end. Readers of messages stop there (plog_cursor_*),
+ * readers of raw batches at the durable end. */
 #ifndef PLOG_COPY_H
 #define PLOG_COPY_H
 
@@ -29,8 +29,8 @@ struct plog_raw {
     uint64_t base_offset, end_offset;
     uint64_t first_number, end_number;
     uint64_t epoch;
-    int64_t leader_ms;   /* partition time when it was appended */
-    struct bytes bytes;  /* lent from whatever it was read from */
+    int64_t leader_ms;  /* partition time when it was appended */
+    struct bytes bytes; /* lent from whatever it was read from */
 };
 
 /* Appends to `out` whole batches as stored, from `offset` on, durable ones only: at least one, more
@@ -40,12 +40,12 @@ struct plog_raw {
  * ERR_CORRUPT, ERR_IO. Any thread, no lock. */
 enum err plog_raw_read(struct plog_log *l, uint64_t offset, size_t bytes_max,
                        struct buf *out) MUST_USE;
-/* Takes the next batch off `rest`, bytes from elsewhere: magic, version, length, CRC, counts and every
- * record's bounds are checked. ERR_CORRUPT; ERR_NOT_FOUND: `rest` is empty. */
+/* Takes the next batch off `rest`, bytes from elsewhere: magic, version, length, CRC, counts and
+ * every record's bounds are checked. ERR_CORRUPT; ERR_NOT_FOUND: `rest` is empty. */
 enum err plog_raw_next(struct bytes *rest, struct plog_raw *out) MUST_USE;
-/* [owner] As plog_append, of a batch from plog_raw_next, whose bytes are copied. ERR_INVALID: it does
- * not follow (base_offset, first_number, an epoch that falls). Nobody waits for it, but the round
- * is to come at once if `waited`. */
+/* [owner] As plog_append, of a batch from plog_raw_next, whose bytes are copied. ERR_INVALID: it
+ * does not follow (base_offset, first_number, an epoch that falls). Nobody waits for it, but the
+ * round is to come at once if `waited`. */
 enum err plog_append_raw(struct plog_log *l, const struct plog_raw *raw, bool waited) MUST_USE;
 
 /* ---- epochs ---- */
@@ -54,12 +54,13 @@ struct plog_epoch {
     uint64_t epoch;
     uint64_t start; /* offset of its first record in this log */
 };
-/* The epochs of what is stored, rising, read from the batches' heads; the first one may begin before
- * the start of the log: then `start` is the log's. Kept by the log from its opening on; lent until
- * the next append, cut or release. [owner] */
+/* The epochs of what is stored, rising, read from the batches' heads; the first one may begin
+ * before the start of the log: then `start` is the log's. Kept by the log from its opening on; lent
+ * until the next append, cut or release. [owner] */
 const struct plog_epoch *plog_epochs(const struct plog_log *l, size_t *n);
 
-/* ---- cuts and new beginnings: durable when they return, no lock held, nobody appends meanwhile ---- */
+/* ---- cuts and new beginnings: durable when they return, no lock held, nobody appends meanwhile
+ * ---- */
 
 /* What lies at or above `end` is gone, from segments, cache and journal, also after a crash at any
  * moment; snapshots above it too. `end` is the end of a batch, not below what is committed. Cursors

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reading records in order: from the tail cache where it has them, else from the segments. */
 #include "base/mem.h"
-#include "plog/index.h"
+#include "plog/copy.h"
 #include "plog/inside.h"
 #include "plog/reader.h"
 
@@ -16,6 +16,8 @@ struct reading {
     struct cursor records; /* what is left of it */
     uint64_t offset;       /* of the next record in it */
     uint64_t number;
+    uint64_t cuts; /* of the log, when what is open was opened */
+    uint64_t beginnings;
 };
 _Static_assert(sizeof(((struct plog_cursor *)NULL)->priv) >= sizeof(struct reading *), "plog.h");
 
@@ -55,64 +57,12 @@ static void enter_lent(struct reading *r, struct plog_batch *b)
     enter_batch(r, buf_bytes(&b->bytes), &b->h);
 }
 
-static enum err segment_of_offset(struct plog_log *l, uint64_t offset, uint64_t *name)
-{
-    lock_take(&l->lk);
-    size_t place = segment_list_find(&l->segments, offset);
-    if (place != SIZE_MAX)
-        *name = l->segments.at[place].name;
-    lock_give(&l->lk);
-    return place == SIZE_MAX ? ERR_GONE : ERR_OK;
-}
-
-/* The segment that holds the message `number`: the last that begins at or below it. */
-static enum err segment_of_number(struct plog_log *l, uint64_t number, uint64_t *name)
-{
-    lock_take(&l->lk);
-    size_t n = l->segments.n;
-    uint64_t *names = mem_new_array(n + 1, sizeof names[0]);
-    for (size_t i = 0; i < n; i++)
-        names[i] = l->segments.at[i].name;
-    lock_give(&l->lk);
-    size_t low = 0, high = n; /* the first that begins above number */
-    enum err e = ERR_OK;
-    while (low < high && e == ERR_OK) {
-        size_t middle = low + (high - low) / 2;
-        uint64_t first;
-        e = segment_number(l, names[middle], &first);
-        if (e == ERR_OK && first <= number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (e == ERR_OK && low == 0)
-        e = ERR_GONE;
-    if (e == ERR_OK)
-        *name = names[low - 1];
-    mem_free(names);
-    return e;
-}
-
-/* Opens the segment that holds the key, at a batch that begins at or below it. Index and file must
- * be of one age, so when the cleaner has swapped meanwhile, all is looked up again. */
 static enum err open_segment(struct plog_log *l, struct reading *r, uint64_t key, bool by_number)
 {
     leave_file(r);
-    for (;;) {
-        uint64_t swaps = log_swaps(l), name;
-        enum err e =
-            by_number ? segment_of_number(l, key, &name) : segment_of_offset(l, key, &name);
-        if (e == ERR_OK) {
-            uint64_t position = !by_number && key == name ? 0 : index_find(l, name, key, by_number);
-            e = batch_reader_open(&r->file, l, name, position, r->read_ahead_bytes);
-        }
-        if (log_swaps(l) == swaps || (e != ERR_OK && e != ERR_GONE)) {
-            r->file_open = e == ERR_OK;
-            return e;
-        }
-        if (e == ERR_OK)
-            batch_reader_close(&r->file);
-    }
+    enum err e = batch_reader_find(&r->file, l, key, by_number, r->read_ahead_bytes);
+    r->file_open = e == ERR_OK;
+    return e;
 }
 
 /* The file that is open ends below `offset`: goes on in the segment that holds it. */
@@ -124,6 +74,24 @@ static enum err open_next(struct plog_log *l, struct reading *r, uint64_t offset
     if (e == ERR_OK && r->file.view.name == ended.name && r->file.view.swap == ended.swap)
         e = ERR_CORRUPT;
     return e;
+}
+
+/* Enters the cached batch that holds the record at `*offset`, if there is one; where that is a GAP,
+ * which a follower may hold in its cache, goes on behind it. */
+static enum err find_cached(struct plog_log *l, struct reading *r, uint64_t *offset)
+{
+    struct plog_batch *b;
+    while ((b = cache_lend_offset(&l->plog->cache, &l->ring, *offset)) != NULL && b->h.gap) {
+        *offset = batch_end(&b->h);
+        cache_give_back(&l->plog->cache, b);
+        if (*offset >= plog_committed(l))
+            return ERR_NOT_FOUND;
+    }
+    if (b == NULL)
+        return ERR_GONE;
+    leave_file(r);
+    enter_lent(r, b);
+    return ERR_OK;
 }
 
 /* Reads on until the batch that holds the key, or for an offset that is in a GAP, until the first
@@ -141,6 +109,10 @@ static enum err read_to(struct plog_log *l, struct reading *r, uint64_t key, boo
             return e;
         e = batch_reader_next(&r->file, end, &whole, &h);
         if (e == ERR_NOT_FOUND && !by_number) {
+            /* What follows a GAP may be in no segment yet. */
+            e = find_cached(l, r, &key);
+            if (e != ERR_GONE)
+                return e;
             known = false;
             e = open_next(l, r, key);
             if (e == ERR_OK)
@@ -166,30 +138,33 @@ static enum err read_to(struct plog_log *l, struct reading *r, uint64_t key, boo
         }
         if (by_number)
             return ERR_GONE;
-        if (expected >= plog_durable(l))
+        if (expected >= plog_committed(l))
             return ERR_NOT_FOUND;
         key = expected;
     }
 }
 
-/* Enters the batch that holds the record at `offset`, which is durable. */
+/* Enters the batch that holds the record at `offset`, which is committed. */
 static enum err find_offset(struct plog_log *l, struct reading *r, uint64_t offset)
 {
     bool follows = r->file_open && r->in_batch && r->lent == NULL && batch_end(&r->h) == offset;
+    uint64_t from = offset;
     leave_batch(l, r);
-    struct plog_batch *b = cache_lend_offset(&l->plog->cache, &l->ring, offset);
-    if (b != NULL) {
-        leave_file(r);
-        enter_lent(r, b);
-        return ERR_OK;
-    }
-    enum err e = follows ? ERR_OK : open_segment(l, r, offset, false);
-    return e == ERR_OK ? read_to(l, r, offset, false) : e;
+    enum err e = find_cached(l, r, &from);
+    if (e != ERR_GONE)
+        return e;
+    follows = follows && from == offset;
+    e = follows ? ERR_OK : open_segment(l, r, from, false);
+    return e == ERR_OK ? read_to(l, r, from, false) : e;
 }
 
 static enum err find_number(struct plog_log *l, struct reading *r, uint64_t number)
 {
     struct plog_batch *b = cache_lend_number(&l->plog->cache, &l->ring, number);
+    if (b != NULL && b->h.gap) {
+        cache_give_back(&l->plog->cache, b);
+        return ERR_GONE;
+    }
     if (b != NULL) {
         enter_lent(r, b);
         return ERR_OK;
@@ -227,10 +202,28 @@ static enum err take_record(struct plog_log *l, struct reading *r, struct plog_e
     return ERR_OK;
 }
 
+/* A cut, or a new beginning, may have taken what a cursor has read ahead; what lies below the cut
+ * is where it was. */
+static enum err heed_cuts(struct plog_log *l, struct reading *r)
+{
+    uint64_t cuts = atomic_load_explicit(&l->cuts, memory_order_acquire);
+    if (cuts == r->cuts)
+        return ERR_OK;
+    if (atomic_load_explicit(&l->beginnings, memory_order_relaxed) != r->beginnings)
+        return ERR_GONE;
+    leave_batch(l, r);
+    leave_file(r);
+    r->cuts = cuts;
+    return ERR_OK;
+}
+
 enum err plog_cursor_next(struct plog_cursor *c, struct plog_entry *out)
 {
     struct reading *r = reading_of(c);
-    if (c->offset >= plog_durable(c->log))
+    enum err heeded = heed_cuts(c->log, r);
+    if (heeded != ERR_OK)
+        return heeded;
+    if (c->offset >= plog_committed(c->log))
         return ERR_NOT_FOUND;
     if (!r->in_batch || c->offset < r->h.base_offset || c->offset >= batch_end(&r->h) ||
         c->offset < r->offset) {
@@ -254,6 +247,8 @@ static void cursor_begin(struct plog_log *l, size_t read_ahead_bytes, struct plo
     struct reading *r = mem_new(sizeof *r);
     r->read_ahead_bytes =
         read_ahead_bytes < BATCH_HEADER_BYTES ? BATCH_HEADER_BYTES : read_ahead_bytes;
+    r->cuts = atomic_load_explicit(&l->cuts, memory_order_acquire);
+    r->beginnings = atomic_load_explicit(&l->beginnings, memory_order_relaxed);
     *c = (struct plog_cursor){.log = l};
     c->priv[0] = r;
 }
@@ -265,7 +260,7 @@ enum err plog_cursor_at_offset(struct plog_log *l, uint64_t offset, size_t read_
         return ERR_CORRUPT;
     if (offset < plog_start_offset(l))
         return ERR_GONE;
-    if (offset >= plog_durable(l))
+    if (offset >= plog_committed(l))
         return ERR_NOT_FOUND;
     struct plog_cursor made;
     cursor_begin(l, read_ahead_bytes, &made);
@@ -287,7 +282,7 @@ enum err plog_cursor_at_number(struct plog_log *l, uint64_t number, size_t read_
         return ERR_CORRUPT;
     if (number < plog_start_number(l))
         return ERR_GONE;
-    if (number >= plog_durable_number(l))
+    if (number >= plog_committed_number(l))
         return ERR_NOT_FOUND;
     struct plog_cursor made;
     cursor_begin(l, read_ahead_bytes, &made);

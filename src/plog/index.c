@@ -353,9 +353,15 @@ enum err index_cut(struct plog_log *l, struct segment *s, uint32_t entries)
 {
     const struct disk *d = l->plog->disk;
     s->index_saved = entries;
-    if (entries == 0)
+    if (entries == 0 && l->cuts_ahead == 0)
         return ERR_OK; /* the next save begins the file anew */
     char *path = log_path(l, s->name, "index");
+    if (entries == 0) { /* the log was cut, and it is the index of what was before */
+        enum err e = file_remove(d, path);
+        mem_free(path);
+        l->dir_dirty = true;
+        return e;
+    }
     uint64_t size = 0, want = ((uint64_t)entries + 1) * INDEX_UNIT_BYTES;
     int file;
     enum err e = d->open(d->self, path, DISK_WRITE, &file);
@@ -403,6 +409,29 @@ enum err index_write(struct plog_log *l, const struct segment *s)
     return save_segment(l, s, s->pending_n, (struct save_how){.seal = true, .sync = true});
 }
 
+void index_collect(struct plog_log *l, uint64_t name)
+{
+    struct segment_view v;
+    if (!segment_look(l, name, &v))
+        return;
+    struct segment s = {.name = name, .number = NUMBER_UNKNOWN, .bytes = v.bytes};
+    enum err e = collect(l, &s);
+    lock_take(&l->lk);
+    size_t place = segment_list_find(&l->segments, name);
+    CHECK(place != SIZE_MAX && l->segments.at[place].name == name);
+    struct segment *last = &l->segments.at[place];
+    if (e == ERR_OK) {
+        mem_free(last->pending);
+        last->number = s.number;
+        last->pending = s.pending;
+        last->pending_n = s.pending_n;
+        last->pending_room = s.pending_room;
+        s.pending = NULL;
+    }
+    lock_give(&l->lk);
+    mem_free(s.pending);
+}
+
 void index_rebuild(struct plog_log *l, uint64_t name)
 {
     lock_take(&l->lk);
@@ -426,6 +455,9 @@ void index_rebuild(struct plog_log *l, uint64_t name)
     }
     l->index_rebuilding = false;
     lock_give(&l->lk);
+    lock_take(&l->plog->commit_lk); /* a cut may wait for that */
+    lock_signal_all(&l->plog->commit_signal);
+    lock_give(&l->plog->commit_lk);
     if (e == ERR_OK)
         note(NOTE_WARNING, "plog", "%s: the index of segment %020llu was bad and is made again",
              l->dir, (unsigned long long)name);

@@ -30,6 +30,9 @@ enum err index_cut(struct plog_log *l, struct segment *s, uint32_t entries) MUST
 /* Writes the whole index of a cleaned segment, whose entries are all pending; sealed and synced. */
 enum err index_write(struct plog_log *l, const struct segment *s) MUST_USE;
 
+/* [keeper and writer] Makes the entries of the last segment, which was cut, again from the segment;
+ * they wait in memory. Where it cannot be read there are fewer. */
+void index_collect(struct plog_log *l, uint64_t name);
 /* Makes the index of a sealed segment again from the segment. */
 void index_rebuild(struct plog_log *l, uint64_t name);
 

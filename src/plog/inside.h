@@ -17,6 +17,8 @@
 #include "base/lock.h"
 #include "plog/batch.h"
 #include "plog/cache.h"
+#include "plog/copy.h"
+#include "plog/copy_file.h"
 #include "plog/journal.h"
 #include "plog/plog.h"
 #include "plog/segment.h"
@@ -33,17 +35,33 @@ struct plog_log {
     /* Set at birth. */
     struct plog *plog;
     struct plog_id id;
-    uint64_t incarnation;
     char *dir;
     void *owner;
+
+    /* Changed only by a new beginning, when nobody uses the log. */
+    uint64_t incarnation;
 
     /* Guarded by the owner's lock. */
     uint64_t end;
     uint64_t end_number;
+    struct plog_epoch *epochs; /* owned (epochs.h) */
+    size_t epochs_n;
+    size_t epochs_room;
+    bool epochs_known;
 
     /* Stored by the runner, number first (release); loaded by all, offset first (acquire). */
     _Atomic uint64_t durable;
     _Atomic uint64_t durable_number;
+
+    /* Where the owner says what is committed (plog_commit_by_owner); stored under its lock, number
+     * first, as above. */
+    atomic_bool commit_owned;
+    _Atomic uint64_t committed;
+    _Atomic uint64_t committed_number;
+    /* How often the log was cut or begun anew, and how often begun anew: what a cursor read before
+     * may not be what is there. */
+    _Atomic uint64_t cuts;
+    _Atomic uint64_t beginnings;
 
     /* Guarded by plog's commit lock. */
     unsigned refs;
@@ -70,6 +88,7 @@ struct plog_log {
     struct segment_list segments;
     uint64_t start_offset;
     uint64_t start_number;
+    struct copy copy;      /* changed by the keeper */
     bool dir_dirty;        /* names in the log's folder are not synced */
     uint64_t snapshots[2]; /* newest first */
     unsigned snapshots_n;
@@ -80,13 +99,19 @@ struct plog_log {
     /* Guarded by the cache's lock. */
     struct cache_ring ring;
 
-    char *damage; /* set by recovery */
+    char *damage; /* set by recovery; a new beginning frees it */
+
+    /* Recovery's. */
+    unsigned cuts_ahead; /* truncate entries of the journal still to come */
+    bool begun_anew;     /* the journal says so, and the folder may hold what was before */
 };
 
-/* A log that is being made or removed; lives on the stack of the caller, who waits for it. */
+/* A log that is being made, removed, cut or begun anew; lives on the stack of the caller, who waits
+ * for it. */
 struct dir_work {
-    bool create;
+    enum entry_kind kind;
     struct plog_log *log;
+    struct bytes payload; /* of the entry */
     /* Guarded by the commit lock. */
     bool done;
     bool durable; /* its round was */
@@ -145,6 +170,8 @@ void log_add_locked(struct plog *p, struct plog_log *l);
 void log_take_out_locked(struct plog *p, struct plog_log *l);
 /* DIR/NAME.SUFFIX with a 20-digit name; freed with mem_free. */
 char *log_path(const struct plog_log *l, uint64_t name, const char *suffix);
+/* A random number for a log that is made or begins anew. */
+uint64_t log_draw_incarnation(void);
 /* Makes the log's folder and those above it. */
 enum err log_make_dirs(struct plog_log *l) MUST_USE;
 /* Makes the names in the log's folder and in its topic's folder durable. */
@@ -172,6 +199,10 @@ void write_late_locked(struct plog_log *l, bool late);
 /* [keeper] Waits for and takes the writer's role; gives it back. */
 void write_enter(struct plog *p);
 void write_leave(struct plog *p);
+/* The segments and the journal hold no batches of the log that are in the cache only; they are
+ * gone.
+ */
+void write_forget_late(struct plog_log *l);
 /* [writer] Brings the log's durable batches below the offset `to` into its segments; `to` is the
  * end of a batch. */
 enum err write_log(struct plog_log *l, uint64_t to) MUST_USE;
@@ -181,12 +212,19 @@ enum err write_late(struct plog *p) MUST_USE;
 /* [runner] Keeps the cache within its bounds after a round. */
 void write_if_full(struct plog *p);
 
+/* ---- round.c ---- */
+
+/* [owner] Takes a batch whose header and bytes are final and follow the log's end. */
+void append_sealed(struct plog_log *l, struct plog_batch *b, bool waited);
 /* Queues the work, has it done by a round, waits for that. ERR_FAILED. */
 enum err round_do(struct plog *p, struct dir_work *w) MUST_USE;
 
 /* Syncs segments, writes marks and recycles the journal. Only the keeper. `last`: nothing runs any
  * more; the current journal file is recycled too. */
 enum err checkpoint_write(struct plog *p, bool last) MUST_USE;
+
+/* [keeper] Syncs the log's segments from its mark up to `to`, and the folders they are named in. */
+enum err checkpoint_sync_log(struct plog_log *l, const struct tail *to) MUST_USE;
 
 /* Everything of plog_open behind the lock and store.json. */
 enum err recover_store(struct plog *p) MUST_USE;

@@ -23,7 +23,14 @@ enum {
     ENTRY_HEADER_BYTES = 36,
 };
 
-enum entry_kind { ENTRY_APPEND = 1, ENTRY_CREATE, ENTRY_REMOVE, ENTRY_TRUNCATE, ENTRY_INSTALL };
+enum entry_kind {
+    ENTRY_APPEND = 1,
+    ENTRY_CREATE,
+    ENTRY_REMOVE,
+    ENTRY_TRUNCATE,
+    ENTRY_BEGIN_ANEW,
+};
+enum { ENTRY_TRUNCATE_BYTES = 32, ENTRY_BEGIN_ANEW_BYTES = 24 };
 
 enum journal_state {
     JOURNAL_FREE,    /* recycled, holds nothing */

@@ -2,6 +2,7 @@
 /* One log as an object: its life, its folder, its place in the table. */
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/rng.h"
 #include "plog/files.h"
 #include "plog/inside.h"
 
@@ -28,11 +29,22 @@ struct plog_log *log_new(struct plog *p, struct plog_id id, uint64_t incarnation
     return l;
 }
 
+uint64_t log_draw_incarnation(void)
+{
+    uint64_t drawn = 0;
+    while (drawn == 0) {
+        rng_secret(&drawn, sizeof drawn);
+        drawn >>= 1; /* also as a signed number, as JSON has them */
+    }
+    return drawn;
+}
+
 static void log_free(struct plog_log *l)
 {
     CHECK(l->write_file < 0 && l->ring.n == 0);
     segment_list_fini(&l->segments);
     lock_fini(&l->lk);
+    mem_free(l->epochs);
     mem_free(l->damage);
     mem_free(l->dir);
     mem_free(l);

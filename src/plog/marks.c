@@ -61,13 +61,13 @@ static void take_mark(struct cursor *c, struct mark *k)
 }
 
 /* What every mark that was written says; offsets and numbers as in batch_check. Position 0 says
- * that there is no segment yet, and whatever lies there is removed. */
+ * that there is no segment yet, and whatever lies there is removed; then the log is empty. */
 static bool is_sound(const struct mark *k)
 {
-    return (k->end.position == 0) == (k->end.offset == 0) && k->end.offset <= UINT64_MAX / 2 &&
-           k->end.number <= UINT64_MAX / 2 && k->start_offset <= k->end.offset &&
-           k->start_number <= k->end.number && k->end.segment <= k->end.offset &&
-           k->end.number <= k->end.offset;
+    return (k->end.position == 0 ? k->end.offset == k->start_offset : k->end.offset > 0) &&
+           k->end.offset <= UINT64_MAX / 2 && k->end.number <= UINT64_MAX / 2 &&
+           k->start_offset <= k->end.offset && k->start_number <= k->end.number &&
+           k->end.segment <= k->end.offset && k->end.number <= k->end.offset;
 }
 
 enum err marks_decode(struct bytes whole, struct marks *out)

@@ -179,14 +179,12 @@ enum err plog_create(struct plog *p, struct plog_id id, struct plog_log **out)
         return ERR_FAILED;
     lock_take(&p->commit_lk);
     bool exists = log_find_locked(p, id) != NULL;
-    uint64_t incarnation = p->next_incarnation;
-    p->next_incarnation += !exists;
     lock_give(&p->commit_lk);
     if (exists)
         return ERR_EXISTS;
-    struct plog_log *l = log_new(p, id, incarnation);
+    struct plog_log *l = log_new(p, id, log_draw_incarnation());
     l->dir_dirty = true;
-    struct dir_work work = {.create = true, .log = l};
+    struct dir_work work = {.kind = ENTRY_CREATE, .log = l};
     enum err e = log_make_dirs(l);
     if (e == ERR_OK)
         e = check_no_files(l);
@@ -205,7 +203,7 @@ enum err plog_remove(struct plog *p, struct plog_log *l)
     lock_check_none_held();
     if (plog_failed(p))
         return ERR_FAILED;
-    struct dir_work work = {.create = false, .log = l};
+    struct dir_work work = {.kind = ENTRY_REMOVE, .log = l};
     /* No checkpoint may come between the journal entry and the end of the files: it would recycle
      * the entry, and files would be left that nobody knows of. */
     keeper_enter(p);

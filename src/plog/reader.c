@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "plog/clean.h"
+#include "plog/index.h"
 
 /* A cleaned segment's file gets its usual name at the end of the swap. */
 static enum err open_file(struct plog_log *l, const struct segment_view *v, int *file)
@@ -128,4 +129,62 @@ enum err batch_reader_next(struct batch_reader *r, uint64_t end, struct bytes *b
     *batch = whole;
     r->position += peek.bytes;
     return ERR_OK;
+}
+
+static enum err segment_of_offset(struct plog_log *l, uint64_t offset, uint64_t *name)
+{
+    lock_take(&l->lk);
+    size_t place = segment_list_find(&l->segments, offset);
+    if (place != SIZE_MAX)
+        *name = l->segments.at[place].name;
+    lock_give(&l->lk);
+    return place == SIZE_MAX ? ERR_GONE : ERR_OK;
+}
+
+/* The segment that holds the message `number`: the last that begins at or below it. */
+static enum err segment_of_number(struct plog_log *l, uint64_t number, uint64_t *name)
+{
+    lock_take(&l->lk);
+    size_t n = l->segments.n;
+    uint64_t *names = mem_new_array(n + 1, sizeof names[0]);
+    for (size_t i = 0; i < n; i++)
+        names[i] = l->segments.at[i].name;
+    lock_give(&l->lk);
+    size_t low = 0, high = n; /* the first that begins above number */
+    enum err e = ERR_OK;
+    while (low < high && e == ERR_OK) {
+        size_t middle = low + (high - low) / 2;
+        uint64_t first;
+        e = segment_number(l, names[middle], &first);
+        if (e == ERR_OK && first <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (e == ERR_OK && low == 0)
+        e = ERR_GONE;
+    if (e == ERR_OK)
+        *name = names[low - 1];
+    mem_free(names);
+    return e;
+}
+
+/* Index and file must be of one age, so when the cleaner has swapped meanwhile, all is looked up
+ * again. */
+enum err batch_reader_find(struct batch_reader *r, struct plog_log *l, uint64_t key, bool by_number,
+                           size_t read_ahead_bytes)
+{
+    for (;;) {
+        uint64_t swaps = log_swaps(l), name;
+        enum err e =
+            by_number ? segment_of_number(l, key, &name) : segment_of_offset(l, key, &name);
+        if (e == ERR_OK) {
+            uint64_t position = !by_number && key == name ? 0 : index_find(l, name, key, by_number);
+            e = batch_reader_open(r, l, name, position, read_ahead_bytes);
+        }
+        if (log_swaps(l) == swaps || (e != ERR_OK && e != ERR_GONE))
+            return e;
+        if (e == ERR_OK)
+            batch_reader_close(r);
+    }
 }

@@ -21,6 +21,10 @@ struct batch_reader {
  * there is no such segment (any more). */
 enum err batch_reader_open(struct batch_reader *r, struct plog_log *l, uint64_t name,
                            uint64_t position, size_t read_ahead_bytes) MUST_USE;
+/* That for the segment that holds this offset, or number when `by_number`, at a batch that begins
+ * at or below it. ERR_GONE: there is none; other errors are of the files. */
+enum err batch_reader_find(struct batch_reader *r, struct plog_log *l, uint64_t key, bool by_number,
+                           size_t read_ahead_bytes) MUST_USE;
 /* The batch at r->position, lent until the next call, and goes on behind it. Bytes at or behind
  * `end`, the segment's written bytes, are not looked at. ERR_NOT_FOUND at `end`; ERR_CORRUPT and
  * ERR_NEWER_FORMAT leave the position where it is. */

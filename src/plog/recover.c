@@ -3,6 +3,7 @@
  * folders, segments and journal are brought to one state; then that state is synced and marked. */
 #include "base/mem.h"
 #include "base/note.h"
+#include "plog/cut.h"
 #include "plog/files.h"
 #include "plog/format.h"
 #include "plog/inside.h"
@@ -13,7 +14,7 @@ struct entry {
     uint8_t kind;
     struct plog_id id;
     uint64_t incarnation;
-    struct bytes batch;
+    struct bytes payload; /* the batch of an append */
 };
 
 struct recovery {
@@ -22,6 +23,7 @@ struct recovery {
     struct plog_log **removed; /* in the order of removal; out of the table, one reference each */
     size_t removed_n;
     size_t removed_room;
+    bool takes_away; /* some entry says that something is to go */
 };
 
 static enum err take_entry(struct cursor *c, struct entry *out)
@@ -33,11 +35,14 @@ static enum err take_entry(struct cursor *c, struct entry *out)
     if (topic.n == sizeof e.id.topic)
         memcpy(e.id.topic, topic.at, topic.n);
     e.incarnation = cursor_u64(c);
-    e.batch = cursor_bytes(c, cursor_u32(c));
+    e.payload = cursor_bytes(c, cursor_u32(c));
     if (c->bad)
         return ERR_CORRUPT;
-    if (e.kind < ENTRY_APPEND || e.kind > ENTRY_REMOVE)
+    if (e.kind < ENTRY_APPEND || e.kind > ENTRY_BEGIN_ANEW)
         return ERR_NEWER_FORMAT;
+    if ((e.kind == ENTRY_TRUNCATE && e.payload.n != ENTRY_TRUNCATE_BYTES) ||
+        (e.kind == ENTRY_BEGIN_ANEW && e.payload.n != ENTRY_BEGIN_ANEW_BYTES))
+        return ERR_CORRUPT;
     *out = e;
     return ERR_OK;
 }
@@ -96,6 +101,7 @@ static void remove_log(struct recovery *r, struct plog_log *l)
         r->removed = mem_resize(r->removed, r->removed_room * sizeof(struct plog_log *));
     }
     r->removed[r->removed_n++] = l;
+    r->takes_away = true;
 }
 
 /* First walk: which logs there are. In memory only. */
@@ -105,24 +111,31 @@ static enum err apply_dir_entry(struct recovery *r, const struct entry *e)
     struct plog_log *same = find(p, e);
     if (e->kind == ENTRY_REMOVE && same != NULL)
         remove_log(r, same);
+    if ((e->kind == ENTRY_TRUNCATE || e->kind == ENTRY_BEGIN_ANEW) && same != NULL) {
+        r->takes_away = true;
+        return e->kind == ENTRY_TRUNCATE ? cut_recover(same, e->payload)
+                                         : anew_recover(same, e->payload);
+    }
     if (e->kind != ENTRY_CREATE)
         return ERR_OK;
     lock_take(&p->commit_lk);
     bool taken = log_find_locked(p, e->id) != NULL;
-    if (!taken) {
+    if (!taken)
         log_add_locked(p, log_new(p, e->id, e->incarnation));
-        if (e->incarnation >= p->next_incarnation)
-            p->next_incarnation = e->incarnation + 1;
-    }
     lock_give(&p->commit_lk);
     return taken ? ERR_CORRUPT : ERR_OK;
 }
 
-/* Second walk: what they hold. */
+/* Second walk: what they hold. Before its last cut, all that stayed of a log was in its segments.
+ */
 static enum err apply_append(struct recovery *r, const struct entry *e)
 {
-    struct plog_log *l = e->kind == ENTRY_APPEND ? find(r->plog, e) : NULL;
-    return l == NULL ? ERR_OK : recover_log_append(l, e->batch);
+    struct plog_log *l = find(r->plog, e);
+    if (l != NULL && e->kind == ENTRY_TRUNCATE)
+        l->cuts_ahead--;
+    if (l == NULL || e->kind != ENTRY_APPEND || l->cuts_ahead > 0)
+        return ERR_OK;
+    return recover_log_append(l, e->payload);
 }
 
 static void take_marks(struct plog *p, const struct marks *m)
@@ -147,7 +160,7 @@ static void take_marks(struct plog *p, const struct marks *m)
 
 static enum err make_folders(struct recovery *r)
 {
-    enum err e = r->removed_n > 0 ? journal_write_again(r->plog, &r->rounds) : ERR_OK;
+    enum err e = r->takes_away ? journal_write_again(r->plog, &r->rounds) : ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < r->removed_n; i++) {
         /* Where a log of the same name was made later, the removal had ended before that, synced;
          * what is there now belongs to the later one. */
@@ -160,7 +173,7 @@ static enum err make_folders(struct recovery *r)
     for (size_t i = 0; e == ERR_OK && i < r->plog->logs_n; i++) {
         struct plog_log *l = r->plog->logs[i];
         l->dir_dirty = !l->marked;
-        if (!l->marked)
+        if (!l->marked || l->begun_anew)
             e = log_make_dirs(l);
     }
     for (size_t i = 0; e == ERR_OK && i < r->plog->logs_n; i++)

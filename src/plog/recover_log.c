@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "plog/clean.h"
+#include "plog/cut.h"
 #include "plog/files.h"
 #include "plog/index.h"
 #include "plog/reader.h"
@@ -94,6 +95,8 @@ static enum err list_others(struct plog_log *l, const struct names *names)
                 e = remove_file(l, text);
         } else if (n > 4 && strcmp(text + n - 4, ".tmp") == 0) {
             e = remove_file(l, text);
+        } else if (names_number(text, NAME_DIGITS, ".anew", &name)) {
+            e = remove_file(l, text); /* of a beginning that the journal does not know */
         } else if (strcmp(text, "salvage") == 0) {
             damaged(l, l->mark.segment, l->mark.position,
                     "what followed lies in the file salvage beside it");
@@ -156,7 +159,15 @@ static enum err open_files(struct plog_log *l)
 {
     struct names names;
     bool changed;
-    enum err e = names_list(l->plog->disk, l->dir, &names);
+    enum err e = l->begun_anew ? anew_sweep(l) : ERR_OK;
+    if (e == ERR_OK)
+        e = copy_read(l);
+    if (e == ERR_CORRUPT) {
+        damaged(l, l->mark.segment, l->mark.position, "the file copy beside it is bad");
+        return ERR_OK;
+    }
+    if (e == ERR_OK)
+        e = names_list(l->plog->disk, l->dir, &names);
     if (e == ERR_NOT_FOUND && l->marked) {
         damaged(l, l->mark.segment, 0, "the log's folder is missing");
         return ERR_OK;

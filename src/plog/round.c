@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/note.h"
+#include "plog/epochs.h"
 #include "plog/format.h"
 #include "plog/inside.h"
 
@@ -58,10 +59,29 @@ static void queue_work_locked(struct plog *p, struct plog_log *l, struct plog_ba
     p->waited += waited;
 }
 
+void append_sealed(struct plog_log *l, struct plog_batch *b, bool waited)
+{
+    struct plog *p = l->plog;
+    b->log = l;
+    b->waited = waited;
+    epochs_note(l, b->h.epoch, b->h.base_offset);
+    l->end = batch_end(&b->h);
+    l->end_number = batch_end_number(&b->h);
+    if (atomic_load(&p->failed)) {
+        plog_batch_free(b);
+        b = NULL;
+    } else {
+        atomic_fetch_add_explicit(&p->unwritten_bytes, b->bytes.n, memory_order_relaxed);
+        cache_put(&p->cache, &l->ring, b);
+    }
+    lock_take(&p->commit_lk);
+    queue_work_locked(p, l, b, waited);
+    lock_give(&p->commit_lk);
+}
+
 struct plog_place plog_append(struct plog_log *l, struct plog_batch *b, uint64_t epoch,
                               int64_t now_ms, bool waited)
 {
-    struct plog *p = l->plog;
     CHECK(b->h.records > 0 && l->damage == NULL);
     struct plog_place place = {l->end, l->end_number};
     b->h.base_offset = l->end;
@@ -69,21 +89,9 @@ struct plog_place plog_append(struct plog_log *l, struct plog_batch *b, uint64_t
     b->h.epoch = epoch;
     b->h.leader_ms = now_ms;
     b->h.hw_hint = plog_durable(l);
-    b->log = l;
-    b->waited = waited;
-    l->end = batch_end(&b->h);
-    l->end_number = batch_end_number(&b->h);
-    if (atomic_load(&p->failed)) {
-        plog_batch_free(b);
-        b = NULL;
-    } else {
+    if (!atomic_load(&l->plog->failed)) /* else it is dropped */
         batch_seal(b);
-        atomic_fetch_add_explicit(&p->unwritten_bytes, b->bytes.n, memory_order_relaxed);
-        cache_put(&p->cache, &l->ring, b);
-    }
-    lock_take(&p->commit_lk);
-    queue_work_locked(p, l, b, waited);
-    lock_give(&p->commit_lk);
+    append_sealed(l, b, waited);
     return place;
 }
 
@@ -179,7 +187,7 @@ static uint32_t encode_entries(const struct round *r, struct buf *b)
     buf_put(b, header, sizeof header);
     STAILQ_FOREACH(w, &r->dir_work, link)
     {
-        put_entry(b, w->create ? ENTRY_CREATE : ENTRY_REMOVE, w->log, BYTES_NONE);
+        put_entry(b, w->kind, w->log, w->payload);
         n++;
     }
     for (size_t i = 0; i < r->batches_n; i++, n++)
@@ -235,9 +243,9 @@ static void finish(struct plog *p, struct round *r, const struct plog_stamp *sta
     }
     STAILQ_FOREACH(w, &r->dir_work, link)
     {
-        if (w->create)
+        if (w->kind == ENTRY_CREATE)
             log_add_locked(p, w->log);
-        else
+        else if (w->kind == ENTRY_REMOVE)
             log_take_out_locked(p, w->log);
         w->durable = true;
     }
@@ -272,7 +280,7 @@ static void round_run(struct plog *p, struct round *r)
         struct dir_work *w;
         STAILQ_FOREACH(w, &r->dir_work, link)
         {
-            if (!w->create)
+            if (w->kind == ENTRY_REMOVE)
                 segment_close_file(w->log);
         }
         enum err e = write_journal(p, r, &stamp);
@@ -318,7 +326,7 @@ enum err round_do(struct plog *p, struct dir_work *w)
     lock_take(&p->commit_lk);
     w->done = w->durable = false;
     STAILQ_INSERT_TAIL(&p->dir_work, w, link);
-    if (!w->create) {
+    if (w->kind == ENTRY_REMOVE) {
         /* What nobody has committed of a log that goes away needs no round. */
         for (struct plog_batch *b; (b = STAILQ_FIRST(&w->log->pending)) != NULL;) {
             STAILQ_REMOVE_HEAD(&w->log->pending, pending_link);

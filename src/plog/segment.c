@@ -114,7 +114,8 @@ static enum err begin(struct plog_log *l)
     if (e != ERR_OK)
         return e;
     lock_take(&l->lk);
-    segment_list_push(&l->segments, l->written.offset, l->written.number);
+    /* So that one of this name from before a cut is told from it. */
+    segment_list_push(&l->segments, l->written.offset, l->written.number)->swap = l->swaps;
     l->dir_dirty = true;
     lock_give(&l->lk);
     l->written.segment = l->written.offset;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Snapshots: the owner's state as of an offset, as bytes (FORMAT.md, "Snapshot"). */
+#include "plog/snapshot.h"
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "plog/files.h"
 #include "plog/format.h"
-#include "plog/inside.h"
 
 enum { HEADER_BYTES = 56 };
 #define STATE_BYTES_MAX ((size_t)4 << 30)
 
-static void header_store(char *at, const struct plog_log *l, uint64_t offset, struct bytes state)
+static void header_store(char *at, const struct plog_log *l, uint64_t incarnation, uint64_t offset,
+                         struct bytes state)
 {
     memset(at, 0, HEADER_BYTES);
     format_magic_store(at, 'S');
     le_store_u64(at + 8, state.n);
     le_store_u64(at + 16, offset);
-    le_store_u64(at + 24, l->incarnation);
+    le_store_u64(at + 24, incarnation);
     memcpy(at + 32, l->id.topic, sizeof l->id.topic);
     le_store_u32(at + 48, l->id.partition);
     uint32_t crc = crc32c(0, at, FORMAT_AT_CRC);
@@ -65,7 +66,7 @@ static enum err count_in(struct plog_log *l, uint64_t offset)
 static enum err write_unnamed(struct plog_log *l, uint64_t offset, struct bytes state, bool sync)
 {
     char header[HEADER_BYTES];
-    header_store(header, l, offset, state);
+    header_store(header, l, l->incarnation, offset, state);
     struct bytes pieces[] = {{header, sizeof header}, state};
     char *path = log_path(l, offset, "snap");
     enum err e = file_write_tmp(l->plog->disk, path, pieces, state.n == 0 ? 1 : 2, sync);
@@ -207,6 +208,12 @@ static enum err read_one(struct plog_log *l, uint64_t offset, struct buf *out)
     return e == ERR_NOT_FOUND || e == ERR_TOO_BIG ? ERR_CORRUPT : e;
 }
 
+/* The snapshot that the log began with: it does not count until the log has come to it. */
+static uint64_t begun_with_locked(const struct plog_log *l)
+{
+    return copy_snapshot(&l->copy, l->incarnation);
+}
+
 enum err plog_snapshot_read(struct plog_log *l, struct buf *out, uint64_t *offset)
 {
     return plog_snapshot_read_below(l, UINT64_MAX, out, offset);
@@ -216,16 +223,18 @@ enum err plog_snapshot_read_below(struct plog_log *l, uint64_t below, struct buf
                                   uint64_t *offset)
 {
     lock_take(&l->lk);
-    unsigned n = l->snapshots_n;
+    unsigned n = l->snapshots_n, first = 0;
     uint64_t offsets[2] = {l->snapshots[0], l->snapshots[1]};
+    bool to_come = n > 0 && offsets[0] > plog_durable(l) && offsets[0] == begun_with_locked(l);
     lock_give(&l->lk);
-    if (n > 0 && offsets[0] > plog_durable(l)) {
+    first += to_come;
+    if (n > first && offsets[first] > plog_durable(l)) {
         note(NOTE_ERROR, "plog", "%s: the snapshot at %llu lies above the log's end %llu", l->dir,
-             (unsigned long long)offsets[0], (unsigned long long)plog_durable(l));
+             (unsigned long long)offsets[first], (unsigned long long)plog_durable(l));
         return ERR_CORRUPT;
     }
     enum err e = ERR_NOT_FOUND;
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = first; i < n; i++) {
         if (offsets[i] >= below)
             continue;
         e = read_one(l, offsets[i], out);
@@ -253,4 +262,67 @@ uint64_t plog_snapshot_older(const struct plog_log *l)
     uint64_t offset = l->snapshots_n > 1 ? l->snapshots[1] : 0;
     lock_give(lk);
     return offset;
+}
+
+/* ---- for cuts and new beginnings ---- */
+
+enum err snapshot_drop_above(struct plog_log *l, uint64_t end)
+{
+    const struct disk *d = l->plog->disk;
+    enum err e = ERR_OK;
+    bool removed = false;
+    for (unsigned i = 0; e == ERR_OK && i < 2; i++) {
+        lock_take(&l->lk);
+        bool drop =
+            i < l->snapshots_n && l->snapshots[i] > end && l->snapshots[i] != begun_with_locked(l);
+        uint64_t offset = l->snapshots[i];
+        if (drop) {
+            l->snapshots[i] = l->snapshots[1];
+            l->snapshots_n--;
+        }
+        lock_give(&l->lk);
+        if (!drop)
+            continue;
+        char *path = log_path(l, offset, "snap");
+        e = file_remove(d, path);
+        mem_free(path);
+        removed = true;
+        i--; /* the one behind it is in its place */
+    }
+    if (e == ERR_OK && removed)
+        e = d->sync_dir(d->self, l->dir);
+    if (e == ERR_OK)
+        return ERR_OK;
+    store_fail(l->plog, "removing a snapshot", e);
+    return ERR_FAILED;
+}
+
+enum err snapshot_write_anew(struct plog_log *l, uint64_t incarnation, uint64_t offset,
+                             struct bytes state)
+{
+    char header[HEADER_BYTES];
+    header_store(header, l, incarnation, offset, state);
+    struct bytes pieces[] = {{header, sizeof header}, state};
+    char *path = log_path(l, offset, "anew");
+    enum err e = file_write_tmp(l->plog->disk, path, pieces, state.n == 0 ? 1 : 2, true);
+    if (e == ERR_OK)
+        e = file_name_tmp(l->plog->disk, path);
+    mem_free(path);
+    return e;
+}
+
+enum err snapshot_is_of(struct plog_log *l, const char *path, uint64_t incarnation, bool *yes)
+{
+    const struct disk *d = l->plog->disk;
+    char at[HEADER_BYTES];
+    size_t got = 0;
+    int file;
+    enum err e = d->open(d->self, path, DISK_READ, &file);
+    if (e != ERR_OK)
+        return e;
+    e = d->read(d->self, file, at, sizeof at, 0, &got);
+    d->close(d->self, file);
+    *yes = e == ERR_OK && got == sizeof at && format_letters_fit(at, 'S') &&
+           le_load_u64(at + 24) == incarnation;
+    return e;
 }

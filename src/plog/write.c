@@ -80,6 +80,16 @@ enum err write_log(struct plog_log *l, uint64_t to)
     return e;
 }
 
+void write_forget_late(struct plog_log *l)
+{
+    struct plog *p = l->plog;
+    atomic_fetch_sub_explicit(&p->late_bytes, atomic_exchange(&l->late_bytes, 0),
+                              memory_order_relaxed);
+    lock_take(&p->commit_lk);
+    write_late_locked(l, false);
+    lock_give(&p->commit_lk);
+}
+
 enum err write_late(struct plog *p)
 {
     enum err e = ERR_OK;

@@ -142,7 +142,7 @@ static void recount(struct queue_partition *p)
     lock_take(&p->lk);
     if (partition_check_locked(p, 0) == ERR_OK) {
         struct appending a;
-        append_begin_locked(&a, p, queue_now_ms(p->q));
+        append_begin_locked(&a, p, partition_now_ms(p));
         append_put_locked(
             &a,
             &(struct record){.type = RECORD_SIZES,

@@ -148,7 +148,7 @@ static bool lease_again(struct queue_topic *t, struct attempt_message *m, int64_
     enum err e = check_locked(p, m, visibility_ms, &look, &extend);
     if (e == ERR_OK) {
         struct appending a;
-        append_begin_locked(&a, p, queue_now_ms(p->q));
+        append_begin_locked(&a, p, partition_now_ms(p));
         append_put_locked(&a, &extend);
         append_end_locked(&a, true);
         m->until_ms = extend.extend.until_ms;

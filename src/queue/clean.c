@@ -50,6 +50,7 @@ static void remember(struct queue_partition *p, uint64_t offset, uint64_t end_of
 
 /* ---- looking ---- */
 
+/* What a copy's state has not come to yet is wanted. */
 static uint64_t count_wanted(struct queue_partition *p, const struct plog_segment *s)
 {
     uint64_t wanted = 0;
@@ -57,7 +58,11 @@ static uint64_t count_wanted(struct queue_partition *p, const struct plog_segmen
         bool last = s->end_number - from <= COUNT_AT_A_TIME;
         uint64_t end = last ? s->end_number : from + COUNT_AT_A_TIME;
         lock_take(&p->lk);
-        wanted += partition_wanted_count(p->state, from, end);
+        uint64_t known = partition_next_number(p->state);
+        known = known > end ? end : known < from ? from : known;
+        if (known > from)
+            wanted += partition_wanted_count(p->state, from, known);
+        wanted += end - known;
         lock_give(&p->lk);
     }
     return wanted;
@@ -162,7 +167,7 @@ static bool choose(const struct queue *q, const struct candidate *all, size_t n,
  * each segment that was filled. */
 static void unblock(struct queue_partition *p, const struct candidate *all, size_t n)
 {
-    uint64_t end = plog_durable(p->log), older = plog_snapshot_older(p->log);
+    uint64_t end = plog_committed(p->log), older = plog_snapshot_older(p->log);
     bool idle = p->clean_seen_end == end, snapshot = false, checkpoint = false;
     p->clean_seen_end = end;
     for (size_t i = 0; i < n; i++) {
@@ -184,7 +189,12 @@ uint64_t clean_ask(void *cleaning, uint64_t first, size_t n, bool *wanted)
 {
     struct queue_partition *p = ((struct queue_cleaning *)cleaning)->p;
     lock_take(&p->lk);
-    partition_wanted(p->state, first, n, wanted);
+    uint64_t known = partition_next_number(p->state);
+    size_t known_n = known <= first ? 0 : known - first < n ? (size_t)(known - first) : n;
+    if (known_n > 0)
+        partition_wanted(p->state, first, known_n, wanted);
+    for (size_t i = known_n; i < n; i++) /* a copy's state has not come to it yet */
+        wanted[i] = true;
     uint64_t end = plog_end(p->log);
     lock_give(&p->lk);
     return end;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who runs rounds: the loop that ends a pass, while syncs are fast; the committer's thread, when
  * they are slow, and for appends nobody waits for. */
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 enum {
@@ -31,6 +32,12 @@ static void ask_committer(struct queue *q, int64_t in_ms)
         lock_signal_all(&c->changed);
     }
     lock_give(&c->lk);
+}
+
+void commit_ask(struct queue *q)
+{
+    if (__atomic_load_n(&q->threads, __ATOMIC_ACQUIRE))
+        ask_committer(q, 0);
 }
 
 void queue_pass_end(struct queue *q)

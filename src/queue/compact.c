@@ -48,7 +48,7 @@ static size_t cleanable(const struct plog_segment *s, size_t n)
 static bool is_due(const struct queue_partition *p, const struct plog_segment *s, size_t n)
 {
     uint64_t dirty = 0, clean = 0;
-    int64_t now_ms = queue_now_ms(p->q);
+    int64_t now_ms = partition_now_ms(p);
     for (size_t i = 0; i < n; i++)
         *(s[i].end_offset > p->compacted_offset ? &dirty : &clean) += s[i].bytes;
     if (n > 0 && p->tombstone_ms != INT64_MAX &&
@@ -63,10 +63,10 @@ static bool is_due(const struct queue_partition *p, const struct plog_segment *s
 static void unblock(struct queue_partition *p, const struct plog_segment *s, size_t n,
                     size_t cleanable_n)
 {
-    uint64_t end = plog_durable(p->log);
+    uint64_t end = plog_committed(p->log);
     bool idle = p->clean_seen_end == end;
     p->clean_seen_end = end;
-    bool late = queue_now_ms(p->q) >= p->compact_late_ms;
+    bool late = partition_now_ms(p) >= p->compact_late_ms;
     /* While a round is being written, its segment may begin behind what is durable. */
     if (!(idle || late) || cleanable_n + 1 >= n || s[n - 1].base_offset > end)
         return;
@@ -89,7 +89,7 @@ static void begin(struct queue_partition *p, const struct plog_segment *s, size_
         .active = true,
         .topic = p->topic->id,
         .partition = p->index,
-        .now_ms = queue_now_ms(p->q),
+        .now_ms = partition_now_ms(p),
         .delete_retention_ms = queue_topic_config(p->topic)->delete_retention_ms,
         .tombstone_ms = INT64_MAX,
         .scan_offset = p->compacted_offset,
@@ -123,11 +123,11 @@ static void give_up(struct queue_partition *p, enum err e)
 static void end_pass(struct queue_partition *p)
 {
     struct queue_compaction *c = &p->q->compaction;
-    int64_t now_ms = queue_now_ms(p->q);
+    int64_t now_ms = partition_now_ms(p);
     p->compacted_offset = c->end_offset;
     p->tombstone_ms = c->tombstone_ms;
     p->compact_late_ms = c->full ? now_ms : now_ms + LAG_MS;
-    p->clean_look_ms = c->full ? now_ms : now_ms + LOOK_MS;
+    p->clean_look_ms = queue_now_ms(p->q) + (c->full ? 0 : LOOK_MS);
     note(NOTE_DEBUG, "queue", "topic %s, partition %u: compacted up to offset %llu", p->topic->name,
          (unsigned)p->index, (unsigned long long)c->end_offset);
     compact_stop(p->q);

@@ -40,8 +40,8 @@ struct queue_links {
 /* ---- topics, as the catalogue tells of them ---- */
 
 /* A topic is there (state ready or deleting), or its settings have changed: makes it known, with
- * a log for each partition of which this broker is a member in `keys` (one a partition). Blocks. The
- * same again changes nothing. */
+ * a log for each partition of which this broker is a member in `keys` (one a partition). Blocks.
+ * The same again changes nothing. */
 enum err queue_copy_topic(struct queue *q, const struct topic_config *config, int64_t rev,
                           const struct replica_key *keys) MUST_USE;
 /* It is gone: so are its logs. */
@@ -49,6 +49,7 @@ void queue_copy_topic_gone(struct queue *q, const uint8_t topic[16]);
 
 /* ---- events ---- */
 
+/* May block, where this broker has become a member. */
 void queue_copy_key(struct queue *q, const struct queue_copy_id *of, const struct replica_key *key,
                     uint64_t serial);
 void queue_copy_swapped(struct queue *q, const struct queue_copy_id *of, uint64_t op,
@@ -78,6 +79,10 @@ enum err queue_copy_snapshot_read(struct queue *q, const struct queue_copy_id *o
                                   struct buf *out) MUST_USE;
 void queue_copy_snapshot_put(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
                              struct bytes snapshot); /* BYTES_NONE: it could not be had */
+
+/* One piece of the work that takes I/O, which else the queue's threads do. False: there was none.
+ * For tests. */
+bool queue_copy_work(struct queue *q);
 
 enum err queue_copy_look(struct queue *q, const struct queue_copy_id *of,
                          struct replica_status *out) MUST_USE;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 /* A receipt of another topic is garbage here if that topic lives; if it is gone, it may be the one
@@ -100,6 +101,8 @@ enum err queue_extend(struct queue_topic *t, struct bytes text, int64_t visibili
     struct record extend;
     lock_take(&p->lk);
     e = partition_check_locked(p, 0);
+    if (e == ERR_OK)
+        e = copy_may_receive_locked(p);
     if (e == ERR_OK) {
         struct partition_view view = partition_view_locked(p, queue_topic_config(t));
         e = partition_plan_extend(p->state, &view, &receipt.lease, rule_of(t, strict),

@@ -90,7 +90,7 @@ static size_t read_some(struct queue_partition *p, uint64_t number, struct head 
     struct reader reader;
     size_t n = 0;
     reader_init(&reader);
-    for (; n < READ_MAX && number < plog_durable_number(p->log); n++, number++) {
+    for (; n < READ_MAX && number < plog_committed_number(p->log); n++, number++) {
         struct record_message m;
         enum err e = reader_get(&reader, p->log, number, READ_AHEAD_BYTES, &m);
         out[n] = (struct head){INT64_MIN, 0};

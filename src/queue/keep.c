@@ -3,6 +3,7 @@
  * was appended, all others when their oldest message expires or a segment is to be looked at. So
  * thousands of idle topics cost nothing. */
 #include "base/check.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 enum {
@@ -69,12 +70,12 @@ static struct queue_partition *next_due(struct queue *q, int64_t now_ms)
 static void tell_time(struct queue_partition *p)
 {
     lock_take(&p->lk);
-    int64_t now_ms = queue_now_ms(p->q);
+    int64_t now_ms = partition_now_ms(p);
     if (now_ms >= partition_time_wanted_ms(p->state) && partition_check_locked(p, 0) == ERR_OK) {
         struct appending a;
         append_begin_locked(&a, p, now_ms);
-        append_put_locked(&a,
-                          &(struct record){.type = RECORD_EPOCH, .epoch = {p->q->epoch, now_ms}});
+        append_put_locked(
+            &a, &(struct record){.type = RECORD_EPOCH, .epoch = {copy_epoch_locked(p), now_ms}});
         append_end_locked(&a, false);
     }
     lock_give(&p->lk);
@@ -107,10 +108,10 @@ static int64_t keep_partition(struct queue_partition *p)
     else
         clean_look(p);
     int64_t again_ms = queue_now_ms(p->q) + LOOK_AGAIN_MS;
-    if (more || plog_durable(p->log) < p->kept_end)
+    if (more || plog_committed(p->log) < p->kept_end)
         return again_ms;
-    int64_t next_ms = earlier(retention_next_ms(p), clean_look_next_ms(p));
-    next_ms = earlier(next_ms, time_wanted_ms(p));
+    int64_t next_ms = earlier(partition_due_ms(p, retention_next_ms(p)), clean_look_next_ms(p));
+    next_ms = earlier(next_ms, partition_due_ms(p, time_wanted_ms(p)));
     return next_ms < again_ms ? again_ms : next_ms;
 }
 

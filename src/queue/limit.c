@@ -218,7 +218,7 @@ static enum err let_go(const struct going *g, struct lack *lack)
     enum err e = partition_check_locked(p, 0);
     if (e == ERR_OK) {
         struct appending a;
-        append_begin_locked(&a, p, queue_now_ms(p->q));
+        append_begin_locked(&a, p, partition_now_ms(p));
         if (g->moves)
             e = move_locked(g, &a, lack, until_ms);
         else

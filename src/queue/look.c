@@ -114,7 +114,7 @@ void queue_partition_look(struct queue_topic *t, uint32_t partition,
     out->segments = size.segments;
     out->bytes = size.bytes;
     lock_take(&p->lk);
-    out->durable_offset = plog_durable(p->log);
+    out->durable_offset = plog_committed(p->log);
     out->end_offset = plog_end(p->log);
     out->next_number = partition_next_number(p->state);
     struct partition_live live = account_now_locked(p);
@@ -243,7 +243,7 @@ static size_t leases_of(struct queue_partition *p, uint32_t gid, uint64_t from,
 {
     struct partition_lease_info held[LEASES_AT_A_TIME];
     lock_take(&p->lk);
-    int64_t now_ms = queue_now_ms(p->q);
+    int64_t now_ms = partition_now_ms(p);
     size_t n = partition_leases(p->state, gid, now_ms, from, held,
                                 room < LEASES_AT_A_TIME ? room : LEASES_AT_A_TIME);
     for (size_t i = 0; i < n; i++) {

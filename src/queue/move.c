@@ -70,7 +70,7 @@ static void append_locked(struct queue_topic *target, struct queue_partition *to
 
 /* Appends the message at the target, unless it is there. STEP_CLOSE: it is committed there. */
 static enum step append_at_target(struct queue_topic *target, struct queue_partition *to,
-                                  bool redrive, struct record *r)
+                                  int64_t age_ms, bool redrive, struct record *r)
 {
     enum step step = STEP_LATER;
     struct partition_duplicate there;
@@ -78,6 +78,7 @@ static enum step append_at_target(struct queue_topic *target, struct queue_parti
     if (partition_check_locked(to, r->message.body.n + 1024) == ERR_OK) {
         struct partition_view view = partition_view_locked(to, queue_topic_config(target));
         r->message.due_ms = view.now_ms;
+        r->message.accepted_ms = view.now_ms - age_ms; /* partitions have times of their own */
         enum err e = partition_plan_send(to->state, &view, &r->message, &there);
         if (e == ERR_OK) {
             if (redrive)
@@ -116,7 +117,8 @@ static enum step move_to(struct queue_topic *target, struct queue_partition *p,
         .moves_closed = closed,
     };
     return append_at_target(target, partition_at(target, p, move->seq, m),
-                            partition_move_is_redrive(move), &r);
+                            partition_now_ms(p) - m->accepted_ms, partition_move_is_redrive(move),
+                            &r);
 }
 
 /* Where the message shall go, with a reference. A dead letter goes to one topic by its id, which is
@@ -178,7 +180,7 @@ static void close_move(struct queue_partition *p, uint64_t seq, bool called_off)
     if (partition_check_locked(p, 0) == ERR_OK &&
         partition_plan_moved(p->state, seq, called_off, &moved) == ERR_OK) {
         struct appending a;
-        append_begin_locked(&a, p, queue_now_ms(p->q));
+        append_begin_locked(&a, p, partition_now_ms(p));
         append_put_locked(&a, &moved);
         append_end_locked(&a, true);
         if (!called_off)
@@ -204,8 +206,8 @@ bool move_committed_locked(struct queue_partition *p)
     uint64_t before = p->moves_committed_end;
     if (p->moves_watched.offset == 0)
         return false;
-    uint64_t durable = plog_durable(p->log);
-    while (p->moves_watched.offset != 0 && durable >= p->moves_watched.offset) {
+    uint64_t committed = plog_committed(p->log);
+    while (p->moves_watched.offset != 0 && committed >= p->moves_watched.offset) {
         p->moves_committed_end = p->moves_watched.seq_end;
         bool newer = p->moves_newest.offset > p->moves_watched.offset;
         p->moves_watched = newer ? p->moves_newest : (struct move_place){0, 0};
@@ -299,7 +301,9 @@ void move_drive(struct queue_partition *p)
     while (!(any_later && p->topic->fifo) && !plog_failed(p->q->plog) &&
            (d.n = committed_moves(p, from, d.moves, &d.closed)) > 0) {
         drive_steps(&d, &appended, &later);
-        if (appended) {
+        if (appended && p->q->links != NULL) {
+            later = true; /* other brokers are not waited for here: asked again in a second */
+        } else if (appended) {
             wait_for_targets(&d);
             /* What is appended only now needs another drive. */
             drive_steps(&d, &appended, &later);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "catalog/topic.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 static const uint64_t snapshot_log_bytes_default = 64u << 20;
@@ -18,6 +19,7 @@ static struct queue *queue_new(const struct queue_options *o)
     struct queue *q = mem_new(sizeof *q);
     q->disk = o->disk;
     q->clock = o->clock;
+    q->links = o->links;
     q->rng = o->rng;
     q->snapshot_log_bytes = o->snapshot_log_bytes == 0 ? space_share(q, snapshot_log_bytes_default)
                                                        : o->snapshot_log_bytes;
@@ -31,6 +33,7 @@ static struct queue *queue_new(const struct queue_options *o)
     house_init(q);
     commit_init(q);
     jobs_init(q);
+    copies_init(q);
     return q;
 }
 
@@ -62,6 +65,7 @@ static void queue_free(struct queue *q)
     digest_hmac_fini(&q->id_key);
     jobs_fini(q);
     commit_fini(q);
+    copies_fini(q);
     house_fini(q);
     lock_fini(&q->topics_lk);
     mem_free(q);
@@ -95,13 +99,14 @@ static enum err check_not_lost(struct queue *q, const char *path)
 static enum err read_keys(struct queue *q, const struct queue_options *o)
 {
     const char *key = "k/epoch";
-    enum err e = catalog_epoch_raise(q->catalog, &q->epoch);
+    enum err e = q->links != NULL ? ERR_OK : catalog_epoch_raise(q->catalog, &q->epoch);
     if (e == ERR_OK) {
         key = "k/receipt or k/ids";
         e = secret_start(q, o->fresh_secret);
     }
     if (e != ERR_OK)
-        note(NOTE_ERROR, "queue", "%s, key %s: %s", o->catalog_path, key, err_text(e));
+        note(NOTE_ERROR, "queue", "%s, key %s: %s",
+             q->links != NULL ? "the cluster's catalogue" : o->catalog_path, key, err_text(e));
     return e;
 }
 
@@ -128,6 +133,11 @@ static enum err open_stores(struct queue *q, const struct queue_options *o)
         return e;
     struct plog_stamp last = plog_last_stamp(q->plog);
     time_start(q, &last);
+    q->stamp_ms = last.partition_ms;
+    if (q->links != NULL) {
+        q->catalog = o->catalog;
+        return read_keys(q, o);
+    }
     e = catalog_open(o->catalog_path, &q->catalog);
     if (e == ERR_OK)
         e = check_not_lost(q, o->catalog_path);
@@ -260,7 +270,7 @@ enum err queue_open(const struct queue_options *o, struct queue **out)
 {
     struct queue *q = queue_new(o);
     enum err e = open_stores(q, o);
-    if (e == ERR_OK)
+    if (e == ERR_OK && q->links == NULL)
         e = open_topics(q);
     if (e != ERR_OK) {
         queue_abandon(q);
@@ -278,12 +288,14 @@ void queue_close(struct queue *q)
     queue_commit_all(q);
     size_t n;
     struct queue_topic **topics = topics_lend(q, &n);
+    copies_stop(topics, n);
     snapshots_at_stop(q, topics, n);
     topics_give_back(topics, n);
     clean_stop(q);
     compact_stop(q);
     plog_close(q->plog);
-    catalog_close(q->catalog);
+    if (q->links == NULL)
+        catalog_close(q->catalog);
     queue_free(q);
 }
 
@@ -300,7 +312,7 @@ void queue_abandon(struct queue *q)
     compact_stop(q);
     if (q->plog != NULL)
         plog_abandon(q->plog);
-    if (q->catalog != NULL)
+    if (q->catalog != NULL && q->links == NULL)
         catalog_close(q->catalog);
     HASH_ITER(by_name, q->topics_by_name, t, next)
     {
@@ -309,6 +321,11 @@ void queue_abandon(struct queue *q)
     for (t = q->dropped; t != NULL; t = t->dropped_next)
         forget_marks(t);
     queue_free(q);
+}
+
+const char *queue_store_uuid(const struct queue *q)
+{
+    return plog_store_uuid(q->plog);
 }
 
 /* ---- threads ---- */
@@ -331,6 +348,12 @@ static void *jobs_thread(void *arg)
     return NULL;
 }
 
+static void *copies_thread(void *arg)
+{
+    copy_work_run(arg);
+    return NULL;
+}
+
 static void *helper_thread(void *arg)
 {
     jobs_run(arg, true);
@@ -344,6 +367,8 @@ void queue_threads_start(struct queue *q)
     __atomic_store_n(&q->threads, true, __ATOMIC_RELEASE);
     CHECK(pthread_create(&q->thread_house, NULL, house_thread, q) == 0);
     CHECK(pthread_create(&q->thread_committer, NULL, committer_thread, q) == 0);
+    if (q->links != NULL)
+        CHECK(pthread_create(&q->thread_copies, NULL, copies_thread, q) == 0);
     for (int i = 0; i < JOB_THREADS; i++)
         CHECK(pthread_create(&q->thread_jobs[i], NULL, i == 0 ? jobs_thread : helper_thread, q) ==
               0);
@@ -361,12 +386,16 @@ void queue_threads_stop(struct queue *q)
     if (!__atomic_load_n(&q->threads, __ATOMIC_ACQUIRE))
         return;
     __atomic_store_n(&q->stop, true, __ATOMIC_RELEASE);
+    call(&q->copies.lk, &q->copies.roles_changed);
     call(&q->jobs.lk, &q->jobs.changed);
     call(&q->jobs.lk, &q->jobs.helpers_changed);
     for (int i = 0; i < JOB_THREADS; i++)
         CHECK(pthread_join(q->thread_jobs[i], NULL) == 0);
     house_call(q);
     CHECK(pthread_join(q->thread_house, NULL) == 0);
+    call(&q->copies.lk, &q->copies.changed);
+    if (q->links != NULL)
+        CHECK(pthread_join(q->thread_copies, NULL) == 0);
     call(&q->committer.lk, &q->committer.changed);
     CHECK(pthread_join(q->thread_committer, NULL) == 0);
     __atomic_store_n(&q->threads, false, __ATOMIC_RELEASE);

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 void partition_init(struct queue_partition *p, struct queue_topic *t, uint32_t index)
@@ -26,6 +27,7 @@ void partition_fini(struct queue_partition *p)
     snapshot_count(p->q, -(int64_t)p->log_bytes);
     partition_window_free(p->window);
     partition_free(p->state);
+    copy_fini(p);
     mem_free(p->looks);
     heads_fini(&p->heads);
     __atomic_fetch_sub(&p->q->windows_bytes, p->window_bytes, __ATOMIC_RELAXED);
@@ -49,15 +51,27 @@ void partition_close(struct queue_partition *p, const char *where)
          (unsigned)p->index, p->where);
 }
 
+int64_t partition_now_ms(const struct queue_partition *p)
+{
+    return queue_now_ms(p->q) + __atomic_load_n(&p->time_shift_ms, __ATOMIC_RELAXED);
+}
+
+int64_t partition_due_ms(const struct queue_partition *p, int64_t at_ms)
+{
+    if (at_ms == INT64_MIN || at_ms == INT64_MAX)
+        return at_ms;
+    return at_ms - __atomic_load_n(&p->time_shift_ms, __ATOMIC_RELAXED);
+}
+
 struct partition_view partition_view_locked(struct queue_partition *p,
                                             const struct topic_config *config)
 {
     lock_check_held(&p->lk);
     return (struct partition_view){
-        .now_ms = queue_now_ms(p->q),
+        .now_ms = partition_now_ms(p),
         .now_wall_ms = clock_wall_ms(p->q->clock),
-        .committed_number = plog_durable_number(p->log),
-        .epoch = p->q->epoch,
+        .committed_number = plog_committed_number(p->log),
+        .epoch = copy_epoch_locked(p),
         .fifo = p->topic->fifo,
         .retention_ms = config->retention_ms,
         .visibility_total_ms = LEASE_TOTAL_MS,
@@ -68,12 +82,13 @@ struct partition_view partition_view_locked(struct queue_partition *p,
 enum err partition_check_locked(struct queue_partition *p, size_t bytes)
 {
     if (p->closed)
-        return ERR_CLOSED;
+        return p->away ? ERR_NOT_LEADER : ERR_CLOSED;
     if (__atomic_load_n(&p->topic->dropped, __ATOMIC_ACQUIRE))
         return ERR_NOT_FOUND;
     if (__atomic_load_n(&p->topic->in_doubt, __ATOMIC_ACQUIRE))
         return ERR_FAILED;
-    return plog_may_append(p->q->plog, bytes);
+    enum err e = plog_may_append(p->q->plog, bytes);
+    return e == ERR_OK ? copy_may_append_locked(p) : e;
 }
 
 void append_begin_locked(struct appending *a, struct queue_partition *p, int64_t now_ms)
@@ -114,15 +129,13 @@ static void put(struct appending *a, const struct record *r)
         window_count_locked(p);
 }
 
-/* The first batch of this life opens with EPOCH, so that idle partitions write nothing. */
+/* A broker that is alone leads from its first append on, so that idle partitions write nothing. */
 void append_put_locked(struct appending *a, const struct record *r)
 {
     struct queue_partition *p = a->p;
     lock_check_held(&p->lk);
-    if (!p->epoch_written) {
-        p->epoch_written = true;
-        put(a, &(struct record){.type = RECORD_EPOCH, .epoch = {p->q->epoch, a->now_ms}});
-    }
+    if (p->copy == NULL)
+        copy_lead_alone_locked(p, a->now_ms);
     put(a, r);
 }
 
@@ -131,7 +144,9 @@ void partition_alarm_locked(struct queue_partition *p, const struct partition_vi
     struct queue_waiters *ws = &p->topic->waiters;
     lock_check_held(&p->lk);
     if (__atomic_load_n(&ws->n, __ATOMIC_SEQ_CST) > 0)
-        house_alarm(p->q, ws, partition_next_event_ms(p->state, view, window_locked(p), ws->gid));
+        house_alarm(p->q, ws,
+                    partition_due_ms(
+                        p, partition_next_event_ms(p->state, view, window_locked(p), ws->gid)));
 }
 
 bool append_end_locked(struct appending *a, bool waited)
@@ -143,7 +158,7 @@ bool append_end_locked(struct appending *a, bool waited)
     p->log_bytes += plog_batch_bytes(a->batch);
     snapshot_count(p->q, (int64_t)plog_batch_bytes(a->batch));
     __atomic_fetch_add(&p->q->unlooked_bytes, plog_batch_bytes(a->batch), __ATOMIC_RELAXED);
-    plog_append(p->log, a->batch, p->q->epoch, a->now_ms, waited);
+    plog_append(p->log, a->batch, copy_epoch_locked(p), a->now_ms, waited);
     a->batch = NULL;
     if (a->moves)
         move_appended_locked(p, a->move_seq);

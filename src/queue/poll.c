@@ -5,6 +5,7 @@
  *     whether it was raised since it was woken (queue_poll_again);
  *   - a poll that was woken and ends, for whatever reason, looks again on behalf of the others. */
 #include "base/check.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 enum { WAKE_AT_A_TIME = 32 };
@@ -35,8 +36,10 @@ static size_t deliverable(struct queue_waiters *ws, size_t limit)
         if (p->closed)
             continue;
         lock_take(&p->lk);
-        struct partition_view view = partition_view_locked(p, config);
-        n += partition_deliverable(p->state, &view, window_locked(p), ws->gid, limit - n);
+        if (copy_serves_locked(p)) {
+            struct partition_view view = partition_view_locked(p, config);
+            n += partition_deliverable(p->state, &view, window_locked(p), ws->gid, limit - n);
+        }
         lock_give(&p->lk);
     }
     return n;
@@ -109,9 +112,13 @@ void waiters_alarm(struct queue_waiters *ws)
         struct queue_partition *p = &t->partitions[i];
         if (p->closed)
             continue;
+        int64_t ms = INT64_MAX;
         lock_take(&p->lk);
-        struct partition_view view = partition_view_locked(p, config);
-        int64_t ms = partition_next_event_ms(p->state, &view, window_locked(p), ws->gid);
+        if (copy_serves_locked(p)) {
+            struct partition_view view = partition_view_locked(p, config);
+            ms = partition_next_event_ms(p->state, &view, window_locked(p), ws->gid);
+            ms = partition_due_ms(p, ms);
+        }
         lock_give(&p->lk);
         at_ms = ms < at_ms ? ms : at_ms;
     }

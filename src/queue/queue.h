@@ -15,7 +15,10 @@
  * the wall clock (architecture: journal rounds store it).
  *
  * Errors common to all verbs: ERR_FAILED (the data directory has failed), ERR_CLOSED (the partition
- * is damaged), ERR_BUSY (too many unwritten bytes), ERR_STOPPING. */
+ * is damaged), ERR_BUSY (too many unwritten bytes), ERR_STOPPING. In a cluster also ERR_NOT_LEADER
+ * (another broker leads the partition, or nobody), ERR_NOT_READY (it has just begun to lead it),
+ * ERR_NOT_ENOUGH (too few copies are in sync, or were heard of lately), and after the append
+ * ERR_UNKNOWN (it may have happened, or may not). */
 #ifndef QUEUE_QUEUE_H
 #define QUEUE_QUEUE_H
 
@@ -43,12 +46,20 @@ enum {
     QUEUE_HOLDER_BYTES_MAX = 64,
 };
 
+struct catalog;
 struct queue;
+struct queue_links;
 struct queue_topic;
 
 struct queue_options {
-    const struct disk *disk;     /* borrowed; rooted at the data directory */
-    const char *catalog_path;    /* of catalog.sqlite */
+    const struct disk *disk;  /* borrowed; rooted at the data directory */
+    const char *catalog_path; /* of catalog.sqlite */
+    /* In a cluster: its catalogue (catalog_path is not opened then, and there is no k/epoch: epochs
+     * are the partitions' own), and what it does for the partitions' copies (copies.h). Both
+     * borrowed; NULL: the broker is alone. Topics come by queue_copy_topic then, not at the
+     * opening, and logs that no topic has claimed are kept. */
+    struct catalog *catalog;
+    const struct queue_links *links;
     const struct clock *clock;   /* borrowed */
     struct rng rng;              /* ids; its own copy */
     uint8_t fresh_secret[32];    /* becomes the receipt secret at a first start */
@@ -78,6 +89,8 @@ int64_t queue_housekeep(struct queue *q);
 void queue_pass_end(struct queue *q);
 /* Commits everything now; for tests and for jobs. */
 void queue_commit_all(struct queue *q);
+/* The data directory's uuid, as text. */
+const char *queue_store_uuid(const struct queue *q);
 
 int64_t queue_now_ms(const struct queue *q); /* partition time */
 /* A write or sync of a log, of the journal or of the catalogue failed: only a restart clears it. */
@@ -105,6 +118,7 @@ struct queue_mark { /* queue's */
     struct queue_wait *wait;
     struct queue_partition *partition;
     uint64_t offset;
+    int64_t since_ms; /* the queue's time when it was left */
 };
 
 /* Lives in the front's request until ready() was called. Zeroed before use. Any number of verbs may
@@ -113,11 +127,16 @@ struct queue_mark { /* queue's */
 struct queue_wait {
     void (*ready)(struct queue_wait *w); /* any thread, no lock held; wakes the request */
     void *self;                          /* for ready(); not looked at */
-    enum err err;                        /* ERR_OK, or ERR_FAILED: it will never be durable */
-    int left;                            /* atomic: marks not yet reached */
+    /* ERR_OK. ERR_FAILED: it will never be durable. In a cluster: ERR_UNKNOWN, and for what was
+     * received ERR_NOT_LEADER, ERR_NOT_READY, ERR_NOT_ENOUGH: it must not be handed out. */
+    enum err err;
+    int left; /* atomic: marks not yet reached */
     unsigned marks_n;
     struct queue_mark marks[QUEUE_BATCH_MAX];
     struct queue_marks *more; /* queue's: those beyond marks[] (purges and large batches) */
+    /* queue's: in a cluster, the partitions whose messages the answer brings */
+    struct queue_topic *leased;
+    uint64_t leased_partitions[(TOPIC_PARTITIONS_MAX + 63) / 64];
 };
 
 /* True: not everything is durable yet, ready() will be called exactly once. False: answer now (look

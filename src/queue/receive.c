@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 enum {
@@ -97,6 +98,8 @@ static enum err lease(struct receiving *r, struct queue_partition *p,
         lock_take(&p->lk);
         e = partition_check_locked(p, 0);
         if (e == ERR_OK)
+            e = copy_may_receive_locked(p);
+        if (e == ERR_OK)
             e = plan_locked(r, p, &view, fills, &need);
         if (e != ERR_NEED)
             break;
@@ -145,6 +148,10 @@ static enum err read_picked(struct receiving *r, struct queue_partition *p,
             .lease = {group->gid, group->generation, pick->number, r->grant->lease.lease.id},
         };
         receipt_write(r->t->q, &receipt, out->receipt);
+        if (p->q->links != NULL) {
+            r->w->leased = p->topic;
+            r->w->leased_partitions[p->index / 64] |= UINT64_C(1) << (p->index % 64);
+        }
         r->leased[r->n++] =
             (struct attempt_message){p->index, receipt.lease, r->grant->lease.lease.until_ms};
     }
@@ -158,6 +165,7 @@ static enum err receive_around(struct receiving *r)
     struct queue_topic *t = r->t;
     uint32_t first = __atomic_fetch_add(&t->receive_turn, 1, __ATOMIC_RELAXED) % t->partitions_n;
     enum err worst = ERR_OK;
+    bool any_here = false; /* those that others lead are theirs to answer for */
     for (uint32_t i = 0; i < t->partitions_n && r->n < r->request->max; i++) {
         struct queue_partition *p = &t->partitions[(first + i) % t->partitions_n];
         /* The first message of another partition would come in whole, however little is left. */
@@ -168,9 +176,12 @@ static enum err receive_around(struct receiving *r)
         enum err e = lease(r, p, &group);
         if (e == ERR_OK && r->grant->picks_n > 0)
             e = read_picked(r, p, &group);
-        if (e != ERR_OK)
+        any_here = any_here || e == ERR_OK;
+        if (e != ERR_OK && (worst == ERR_OK || e != ERR_NOT_LEADER))
             worst = e;
     }
+    if (worst == ERR_NOT_LEADER && any_here)
+        worst = ERR_OK;
     return r->n > 0 ? ERR_OK : worst;
 }
 
@@ -178,7 +189,7 @@ static enum err receive_fresh(struct receiving *r)
 {
     r->n = 0;
     find_dead_letter(r);
-    r->grant = mem_new(sizeof *r->grant);
+    r->grant = mem_resize(NULL, sizeof *r->grant); /* 29 KB that need no zeros */
     partition_grant_init(r->grant);
     enum err e = receive_around(r);
     partition_grant_fini(r->grant);

@@ -129,14 +129,15 @@ enum err queue_records(struct queue_topic *t, const struct queue_records *reques
         .arena = arena,
         .out = out,
         .next = request->from,
-        .expired_ms =
-            t->compact ? INT64_MIN : queue_now_ms(t->q) - queue_topic_config(t)->retention_ms,
+        .expired_ms = t->compact ? INT64_MIN
+                                 : partition_now_ms(&t->partitions[request->partition]) -
+                                       queue_topic_config(t)->retention_ms,
     };
     e = scan(&s);
     if (e != ERR_OK)
         return e;
     *n = s.n;
     *next = s.next;
-    *end = plog_durable(s.p->log);
+    *end = plog_committed(s.p->log);
     return ERR_OK;
 }

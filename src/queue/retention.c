@@ -4,6 +4,7 @@
  * the head. */
 #include "base/mem.h"
 #include "base/note.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 enum { TRIM_HEADERS_MAX = 1000, TRIM_READ_AHEAD_BYTES = 256 << 10 };
@@ -23,7 +24,7 @@ static enum err find_unexpired(struct queue_partition *p, int64_t expired_ms, st
     reader_init(&reader);
     uint64_t number = head->below = head->first;
     head->accepted_ms = INT64_MIN;
-    for (int i = 0; i < TRIM_HEADERS_MAX && number < plog_durable_number(p->log); i++, number++) {
+    for (int i = 0; i < TRIM_HEADERS_MAX && number < plog_committed_number(p->log); i++, number++) {
         struct record_message m;
         e = reader_get(&reader, p->log, number, TRIM_READ_AHEAD_BYTES, &m);
         if (e != ERR_OK && e != ERR_GONE)
@@ -55,7 +56,7 @@ static bool trim(struct queue_partition *p, const struct expired *head)
     bool trims = head->below > head->first && partition_check_locked(p, 0) == ERR_OK;
     if (trims) {
         struct appending a;
-        append_begin_locked(&a, p, queue_now_ms(p->q));
+        append_begin_locked(&a, p, partition_now_ms(p));
         account_run_locked(&a, head->first, head->message_bytes, head->below - head->first);
         append_put_locked(&a, &(struct record){.type = RECORD_TRIM, .trim = {head->below}});
         append_end_locked(&a, false);
@@ -72,15 +73,24 @@ static uint64_t floor_locked(struct queue_partition *p)
                                                                : partition_wanted_from(p->state);
 }
 
+/* TRIM is its leader's to append. */
+static bool is_served(struct queue_partition *p)
+{
+    lock_take(&p->lk);
+    bool served = copy_serves_locked(p);
+    lock_give(&p->lk);
+    return served;
+}
+
 bool retention_trim(struct queue_partition *p)
 {
-    if (p->topic->compact)
+    if (p->topic->compact || !is_served(p))
         return false;
     int64_t retention_ms = queue_topic_config(p->topic)->retention_ms;
     lock_take(&p->lk);
-    int64_t expired_ms = queue_now_ms(p->q) - retention_ms;
+    int64_t expired_ms = partition_now_ms(p) - retention_ms;
     uint64_t floor = floor_locked(p);
-    bool nothing = floor >= plog_durable_number(p->log) ||
+    bool nothing = floor >= plog_committed_number(p->log) ||
                    (p->head_number == floor && p->head_accepted_ms != INT64_MIN &&
                     p->head_accepted_ms > expired_ms);
     lock_give(&p->lk);
@@ -97,11 +107,11 @@ bool retention_trim(struct queue_partition *p)
 int64_t retention_next_ms(struct queue_partition *p)
 {
     int64_t retention_ms = queue_topic_config(p->topic)->retention_ms, next_ms = INT64_MIN;
-    if (p->topic->compact)
+    if (p->topic->compact || !is_served(p))
         return INT64_MAX;
     lock_take(&p->lk);
     uint64_t floor = floor_locked(p);
-    if (floor >= plog_durable_number(p->log))
+    if (floor >= plog_committed_number(p->log))
         next_ms = INT64_MAX;
     else if (p->head_number == floor && p->head_accepted_ms != INT64_MIN)
         next_ms = p->head_accepted_ms + retention_ms;
@@ -118,19 +128,20 @@ bool retention_release(struct queue_partition *p)
      * message back, and its bytes must be there then. So each look releases what the last one saw.
      */
     uint64_t wanted = p->finished_number;
-    bool durable = plog_durable(p->log) >= p->finished_end;
-    if (durable) {
+    bool committed = plog_committed(p->log) >= p->finished_end;
+    if (committed) {
         lock_take(&p->lk);
         p->finished_number = partition_wanted_from(p->state);
         p->finished_end = plog_end(p->log);
         lock_give(&p->lk);
     }
     bool again = p->finished_number != wanted;
-    if (!durable || (wanted == p->released_number && offset == p->released_offset))
-        return again || !durable;
+    if (!committed || (wanted == p->released_number && offset == p->released_offset))
+        return again || !committed;
     p->released_number = wanted;
     p->released_offset = offset;
     enum err e = plog_release(p->log, wanted, offset);
+    copy_released(p);
     if (e != ERR_OK)
         note(NOTE_WARNING, "queue", "topic %s, partition %u: segments could not be released: %s",
              p->topic->name, (unsigned)p->index, err_text(e));

@@ -40,9 +40,12 @@ enum err secret_start(struct queue *q, const uint8_t fresh[32])
 {
     struct catalog_secrets secrets;
     uint8_t id_key[32];
-    enum err e = catalog_secrets_get(q->catalog, fresh, &secrets);
-    if (e == ERR_OK)
-        e = id_key_get(q, secrets.current, id_key);
+    enum err e;
+    do { /* ERR_CONFLICT: another broker of the cluster has made them first, for good */
+        e = catalog_secrets_get(q->catalog, fresh, &secrets);
+        if (e == ERR_OK)
+            e = id_key_get(q, secrets.current, id_key);
+    } while (e == ERR_CONFLICT);
     if (e != ERR_OK)
         return e;
     digest_hmac_init(&q->receipt_key, (struct bytes){secrets.current, 32});

@@ -201,6 +201,12 @@ static void send_to(struct sending *s, uint32_t partition, struct queue_wait *w)
 /* A whole call goes to one partition, so that it is one batch; the next call to the next. */
 static uint32_t partition_in_turn(struct queue_topic *t)
 {
+    /* In a cluster first among those that are led here. */
+    for (uint32_t tries = 0; t->q->links != NULL && tries < t->partitions_n; tries++) {
+        uint32_t i = __atomic_fetch_add(&t->send_turn, 1, __ATOMIC_RELAXED) % t->partitions_n;
+        if (__atomic_load_n(&t->partitions[i].ours, __ATOMIC_ACQUIRE))
+            return i;
+    }
     for (uint32_t tries = 0; tries < t->partitions_n; tries++) {
         uint32_t i = __atomic_fetch_add(&t->send_turn, 1, __ATOMIC_RELAXED) % t->partitions_n;
         if (!t->partitions[i].closed)

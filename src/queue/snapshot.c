@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 enum {
@@ -87,7 +88,7 @@ static enum err fold_to(struct queue_partition *p, uint64_t end, struct buf *out
 
 enum err snapshot_fold(struct queue_partition *p, struct buf *out, uint64_t *offset)
 {
-    uint64_t end = plog_durable(p->log);
+    uint64_t end = plog_committed(p->log);
     enum err e = fold_to(p, end, out);
     if (e == ERR_OK)
         *offset = end;
@@ -147,7 +148,7 @@ void snapshot_raise_older(struct queue_partition *p, uint64_t offset)
     uint64_t newest = plog_snapshot_newest(p->log);
     if (newest != offset && plog_snapshot_older(p->log) < offset)
         make_at(p, offset); /* above or below the newest */
-    if (newest <= offset && plog_snapshot_newest(p->log) < plog_durable(p->log))
+    if (newest <= offset && plog_snapshot_newest(p->log) < plog_committed(p->log))
         make(p);
 }
 
@@ -254,7 +255,11 @@ void snapshots_bound(struct queue *q)
  * next start, so a log gets its snapshot once there is something in it. */
 static bool is_wanted_at_stop(const struct queue_partition *p)
 {
-    return !p->closed && p->log_bytes > p->q->snapshot_log_bytes / STOP_LOG_SHARE;
+    if (p->closed || plog_committed(p->log) != plog_end(p->log))
+        return false;
+    if (p->q->links != NULL && !p->copy->serves)
+        return false;
+    return p->log_bytes > p->q->snapshot_log_bytes / STOP_LOG_SHARE;
 }
 
 void snapshots_at_stop(struct queue *q, struct queue_topic **topics, size_t n)
@@ -267,7 +272,7 @@ void snapshots_at_stop(struct queue *q, struct queue_topic **topics, size_t n)
             struct queue_partition *p = &topics[i]->partitions[k];
             if (!is_wanted_at_stop(p))
                 continue;
-            uint64_t offset = plog_durable(p->log);
+            uint64_t offset = plog_committed(p->log);
             CHECK(offset == plog_end(p->log));
             struct buf state = BUF_EMPTY;
             partition_save(p->state, &state);
@@ -284,7 +289,7 @@ void snapshots_at_stop(struct queue *q, struct queue_topic **topics, size_t n)
 void snapshot_recover(struct queue_partition *p)
 {
     struct partition *state = NULL;
-    uint64_t from, end = plog_durable(p->log);
+    uint64_t from, end = plog_committed(p->log);
     enum err e = load_below(p, UINT64_MAX, &state, &from, &p->snapshot_bytes);
     if (e == ERR_OK)
         e = from <= end ? fold(p, state, from, end, false, &p->log_bytes) : ERR_CORRUPT;

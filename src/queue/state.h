@@ -27,6 +27,7 @@
 #include "catalog/catalog.h"
 #include "catalog/redrive.h"
 #include "partition/look.h"
+#include "plog/copy.h"
 #include "plog/plog.h"
 #include "queue/key_map.h"
 #include "queue/queue.h"
@@ -73,13 +74,15 @@ struct queue_partition {
     uint32_t index;
     struct plog_log *log; /* NULL when it is missing; not used when closed */
     bool closed;
+    bool away; /* closed because this broker has no copy of it */
     char where[160];
 
     struct lock lk;
     /* guarded by lk */
     struct partition *state;
-    struct rng rng;                              /* message ids */
-    bool epoch_written;                          /* the EPOCH record of this life is in the log */
+    struct rng rng;          /* message ids */
+    int64_t key_version;     /* with links: of the newest key that was seen */
+    struct queue_copy *copy; /* its replica and what belongs to it; NULL: nobody needed it yet */
     struct queue_mark *marks_first, *marks_last; /* offsets rise */
     struct partition_window *window;             /* of group default; NULL: given up */
     uint64_t log_bytes;                          /* appended since the newest snapshot */
@@ -109,10 +112,13 @@ struct queue_partition {
     int64_t tombstone_ms;      /* when the oldest tombstone that was left was accepted; INT64_MAX */
 
     /* atomic */
-    bool touched;         /* queue.keeps holds it for the next second */
-    bool moves_open;      /* MOVE records that are committed may need driving */
-    size_t window_bytes;  /* as counted in queue.windows_bytes */
-    uint64_t window_used; /* queue.windows_tick when last used */
+    int64_t time_shift_ms; /* partition time = the queue's + this; 0 where there are no links */
+    bool ours;             /* with links: clients are served here (a copy of copy->serves) */
+    uint32_t leader;       /* with links: who leads, as the newest key says; 0: nobody */
+    bool touched;          /* queue.keeps holds it for the next second */
+    bool moves_open;       /* MOVE records that are committed may need driving */
+    size_t window_bytes;   /* as counted in queue.windows_bytes */
+    uint64_t window_used;  /* queue.windows_tick when last used */
 };
 
 /* Long polls of one topic and group, oldest first. */
@@ -228,13 +234,27 @@ struct queue_cleaning {
     int64_t next_ms;
 };
 
+/* What the thread of copies has to do (copy_work.c), and what is known of other brokers. */
+struct queue_copies {
+    struct lock lk; /* a leaf */
+    struct lock_signal changed;
+    struct queue_partition *first, *last; /* with work */
+    struct lock_signal roles_changed;
+    bool makes_topic;
+    uint64_t roles; /* rises when a partition's leader changes, as known here */
+    struct queue_session *sessions;
+    size_t sessions_n;
+};
+
 struct queue {
     /* set at birth */
     const struct disk *disk;
     const struct clock *clock;
     struct plog *plog;
     struct catalog *catalog;
-    uint64_t epoch;
+    const struct queue_links *links; /* NULL: the broker is alone */
+    int64_t stamp_ms;                /* partition time of the last round of the life before */
+    uint64_t epoch;                  /* of this life; without links */
     struct digest_hmac receipt_key, receipt_key_previous;
     struct digest_hmac id_key; /* of message-group and dedup ids; never changes */
     uint64_t snapshot_log_bytes;
@@ -271,9 +291,10 @@ struct queue {
 
     struct job_list jobs;
     struct committer committer;
+    struct queue_copies copies;
     bool threads; /* atomic: they run */
     bool stop;    /* atomic */
-    pthread_t thread_house, thread_committer, thread_jobs[JOB_THREADS];
+    pthread_t thread_house, thread_committer, thread_copies, thread_jobs[JOB_THREADS];
 
     /* atomic */
     bool marks_wait; /* somebody waits, perhaps for what was appended without a waiter */
@@ -334,10 +355,18 @@ enum err topic_check(const struct queue_topic *t) MUST_USE;
 
 /* ---- partition.c: plan, append, apply ---- */
 
+/* The time that p's records are in. What one leader has written its successor goes on from, so a
+ * partition's time may run before or behind that of its broker. Steady while p is led here. */
+int64_t partition_now_ms(const struct queue_partition *p);
+/* When the queue's time, that of alarms, is to be when p's is at_ms. INT64_MIN and INT64_MAX stay.
+ */
+int64_t partition_due_ms(const struct queue_partition *p, int64_t at_ms);
+
 /* What may be known beside the state; under the lock. */
 struct partition_view partition_view_locked(struct queue_partition *p,
                                             const struct topic_config *config);
-/* ERR_CLOSED, ERR_FAILED, ERR_BUSY. */
+/* Before something is decided or appended. ERR_CLOSED, ERR_FAILED, ERR_BUSY, and those of
+ * copy_may_append_locked. */
 enum err partition_check_locked(struct queue_partition *p, size_t bytes) MUST_USE;
 
 /* If anybody polls: the housekeeper's alarm rings no later than p's next lease end or due time. */

@@ -79,10 +79,15 @@ void topic_unregister(struct queue_topic *t)
 {
     struct queue *q = t->q;
     lock_take(&q->topics_lk);
-    HASH_DELETE(by_name, q->topics_by_name, t);
-    HASH_DELETE(by_id, q->topics_by_id, t);
+    bool is_there = !__atomic_load_n(&t->dropped, __ATOMIC_ACQUIRE);
+    if (is_there) {
+        HASH_DELETE(by_name, q->topics_by_name, t);
+        HASH_DELETE(by_id, q->topics_by_id, t);
+        __atomic_store_n(&t->dropped, true, __ATOMIC_RELEASE);
+    }
     lock_give(&q->topics_lk);
-    __atomic_store_n(&t->dropped, true, __ATOMIC_RELEASE);
+    if (!is_there) /* the catalogue tells of what was dropped here as well */
+        return;
     waiters_wake_all(&t->waiters);
     queue_topic_give_back(t);
 }

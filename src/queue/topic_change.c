@@ -10,7 +10,9 @@
 #include "base/codec.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "catalog/partition_key.h"
 #include "catalog/topic.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 enum { KEY_ROOM = CATALOG_KEY_BYTES_MAX + 1, OPS_MAX = TOPIC_PARTITIONS_MAX + 4, BROKER = 1 };
@@ -97,7 +99,9 @@ static enum err check_sound(const struct topic_config *config)
 
 /* ---- create ---- */
 
-static enum err keys_create(struct queue *q, const struct topic_config *config, int64_t *rev)
+/* `members`: of each partition, in a cluster; NULL: this broker is alone. */
+static enum err keys_create(struct queue *q, const struct topic_config *config,
+                            const struct replica_key *members, int64_t *rev)
 {
     struct change *c = mem_new(sizeof *c);
     char name_key[KEY_ROOM];
@@ -111,7 +115,10 @@ static enum err keys_create(struct queue *q, const struct topic_config *config, 
     group_config_encode(&group, put_value(c));
     for (uint32_t i = 0; i < config->partitions; i++) {
         catalog_key_partition(next_key(c), config->id, i);
-        partition_config_encode(BROKER, q->epoch, put_value(c));
+        if (members != NULL)
+            catalog_partition_encode(&members[i], put_value(c));
+        else
+            partition_config_encode(BROKER, q->epoch, put_value(c));
     }
     struct catalog_cmp absent = {name_key, CATALOG_MOD, 0};
     enum err e = run(q, c, &absent, rev);
@@ -164,7 +171,7 @@ static void group_create(struct queue_partition *p)
             .generation = GENERATION_FIRST,
         };
         struct appending a;
-        append_begin_locked(&a, p, queue_now_ms(p->q));
+        append_begin_locked(&a, p, partition_now_ms(p));
         append_put_locked(&a, &r);
         append_end_locked(&a, true);
     }
@@ -245,6 +252,34 @@ static enum err may_create(struct queue *q, const struct topic_config *want)
     return full ? ERR_FULL : ERR_OK;
 }
 
+/* In a cluster the topic is there once it is in the catalogue; its brokers make their logs and
+ * elect leaders, and the first leader of each partition makes its group. */
+static enum err create_among_others(struct queue *q, struct topic_config *config,
+                                    struct queue_topic **out)
+{
+    struct replica_key *keys = NULL;
+    struct uuid id;
+    int64_t rev = 0;
+    config->state = TOPIC_READY;
+    enum err e = copy_place(q, config, &keys);
+    if (e == ERR_OK)
+        e = check_sound(config);
+    if (e == ERR_OK)
+        e = keys_create(q, config, keys, &rev);
+    for (uint32_t i = 0; e == ERR_OK && i < config->partitions; i++)
+        keys[i].version = rev;
+    if (e == ERR_OK)
+        e = queue_copy_topic(q, config, rev, keys);
+    mem_free(keys);
+    memcpy(id.at, config->id, sizeof id.at);
+    topic_config_fini(config);
+    if (e == ERR_OK)
+        e = topic_find_by_id(q, &id, out);
+    if (e == ERR_OK)
+        copy_wait_for_leaders(*out);
+    return e;
+}
+
 enum err queue_topic_create(struct queue *q, const struct topic_config *want,
                             struct queue_topic **out)
 {
@@ -259,9 +294,11 @@ enum err queue_topic_create(struct queue *q, const struct topic_config *want,
     lock_give(&q->topics_lk);
     config.state = TOPIC_CREATING;
     config.created_wall_ms = config.modified_wall_ms = clock_wall_ms(q->clock);
+    if (q->links != NULL)
+        return create_among_others(q, &config, out);
     e = check_sound(&config);
     if (e == ERR_OK)
-        e = keys_create(q, &config, &rev);
+        e = keys_create(q, &config, NULL, &rev);
     if (e != ERR_OK) {
         topic_config_fini(&config);
         return e;
@@ -412,7 +449,9 @@ void topic_remove_rest(struct queue_topic *t)
     /* What was sent just before the delete is still answered: a log that goes takes its uncommitted
      * batches along. When this fails, so has the data directory; if that was not in a round, those
      * who wait do not know it yet. */
-    if (wait_for_topic(t) != ERR_OK)
+    if (t->q->links != NULL)
+        copies_stop(&t, 1);
+    else if (wait_for_topic(t) != ERR_OK)
         for (uint32_t i = 0; i < t->partitions_n; i++)
             wait_on_durable(t->q, &t->partitions[i]);
     logs_remove(t);

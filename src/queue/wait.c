@@ -4,6 +4,7 @@
  * after the lock is given back. */
 #include "base/check.h"
 #include "base/mem.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 /* Marks beyond those of the request itself. They never move: lists of partitions point to them. */
@@ -42,7 +43,7 @@ void wait_mark_locked(struct queue_wait *w, struct queue_partition *p)
 {
     lock_check_held(&p->lk);
     uint64_t end = plog_end(p->log);
-    if (plog_durable(p->log) >= end)
+    if (plog_committed(p->log) >= end || !copy_serves_locked(p))
         return;
     if (plog_failed(p->q->plog)) {
         w->err = ERR_FAILED;
@@ -58,6 +59,8 @@ void wait_mark_locked(struct queue_wait *w, struct queue_partition *p)
         __atomic_store_n(&w->left, 1, __ATOMIC_RELAXED);
     struct queue_mark *m = next_mark(w);
     *m = (struct queue_mark){.wait = w, .partition = p, .offset = end};
+    if (p->q->links != NULL)
+        m->since_ms = queue_now_ms(p->q);
     __atomic_fetch_add(&w->left, 1, __ATOMIC_RELAXED);
     if (p->marks_last == NULL)
         p->marks_first = m;
@@ -89,16 +92,22 @@ static bool release_one(struct queue_wait *w)
 
 bool queue_wait_start(struct queue_wait *w)
 {
-    return w->marks_n > 0 && !release_one(w);
+    if (w->marks_n > 0 && !release_one(w))
+        return true; /* what is committed later was led until then */
+    if (w->leased != NULL && w->err == ERR_OK)
+        w->err = copy_check_leased(w);
+    return false;
 }
 
-static struct queue_mark *take_reached(struct queue_partition *p, bool failed)
+/* Those that are committed, and, with an error `e`, all others as well, which learn it. */
+static struct queue_mark *take_marks(struct queue_partition *p, enum err e)
 {
     struct queue_mark *first = p->marks_first, **end = &p->marks_first;
-    uint64_t durable = plog_durable(p->log);
-    while (*end != NULL && (failed || (*end)->offset <= durable)) {
-        if ((*end)->offset > durable)
-            __atomic_store_n(&(*end)->wait->err, ERR_FAILED, __ATOMIC_RELAXED);
+    uint64_t committed = plog_committed(p->log);
+    lock_check_held(&p->lk);
+    while (*end != NULL && (e != ERR_OK || (*end)->offset <= committed)) {
+        if ((*end)->offset > committed)
+            __atomic_store_n(&(*end)->wait->err, e, __ATOMIC_RELAXED);
         end = &(*end)->next;
     }
     if (end == &p->marks_first)
@@ -108,6 +117,44 @@ static struct queue_mark *take_reached(struct queue_partition *p, bool failed)
     if (p->marks_first == NULL)
         p->marks_last = NULL;
     return first;
+}
+
+struct queue_mark *wait_take_overdue_locked(struct queue_partition *p, int64_t since_ms)
+{
+    struct queue_mark *first = p->marks_first, **end = &p->marks_first;
+    lock_check_held(&p->lk);
+    while (*end != NULL && (*end)->since_ms <= since_ms) {
+        __atomic_store_n(&(*end)->wait->err, ERR_UNKNOWN, __ATOMIC_RELAXED);
+        end = &(*end)->next;
+    }
+    if (end == &p->marks_first)
+        return NULL;
+    p->marks_first = *end;
+    *end = NULL;
+    if (p->marks_first == NULL)
+        p->marks_last = NULL;
+    return first;
+}
+
+struct queue_mark *wait_take_reached_locked(struct queue_partition *p)
+{
+    return take_marks(p, ERR_OK);
+}
+
+struct queue_mark *wait_take_failed_locked(struct queue_partition *p, enum err e)
+{
+    return take_marks(p, e);
+}
+
+void wait_tell(struct queue_mark *m)
+{
+    while (m != NULL) {
+        struct queue_mark *next = m->next; /* m is gone once its request was told */
+        struct queue_wait *w = m->wait;
+        if (release_one(w))
+            w->ready(w);
+        m = next;
+    }
 }
 
 void wait_on_durable(void *queue, void *partition)
@@ -122,21 +169,14 @@ void wait_on_durable(void *queue, void *partition)
         lock_give(&p->lk);
         return;
     }
-    struct queue_mark *m = take_reached(p, failed);
-    bool moves = move_committed_locked(p);
+    struct copy_after after = {.reached = take_marks(p, failed ? ERR_FAILED : ERR_OK)};
+    after.moves = move_committed_locked(p);
+    after.wakes = true;
+    copy_durable_locked(p, failed, &after);
     lock_give(&p->lk);
-    while (m != NULL) {
-        struct queue_mark *next = m->next; /* m is gone once its request was told */
-        struct queue_wait *w = m->wait;
-        if (release_one(w))
-            w->ready(w);
-        m = next;
-    }
-    if (moves)
-        move_call(p);
-    else if (failed)
+    copy_after(p, &after);
+    if (failed && !after.moves)
         house_call(q);
-    waiters_kick(&p->topic->waiters);
 }
 
 /* ---- blocking, for jobs ---- */

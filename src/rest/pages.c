@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The API's description, and a page for each problem. */
+/* The API's description, a page for each problem, and the cluster. */
 #include "base/check.h"
-#include "rest/call.h"
+#include "rest/put.h"
 
 /* api/openapi.yaml line by line, written into this folder by the build (room.mk). */
 extern const char *const rest_openapi_lines[];
@@ -27,4 +27,17 @@ void rest_do_get_problem(struct rest_call *c)
     buf_put_format(&body, "%s (%d)\n\n%s.\n\n%s\n", row->name, row->status, row->title,
                    row->advice);
     rest_answer_bytes(c->http, 200, "text/plain; charset=utf-8", NULL, 0, &body);
+}
+
+void rest_do_get_cluster(struct rest_call *c)
+{
+    struct buf body = BUF_EMPTY;
+    struct json_writer w = json_writer_to(&body);
+    if (c->front->put_cluster == NULL) {
+        rest_fault_set(&c->fault, REST_PROBLEM_NO_CLUSTER, "it was started without --etcd");
+        rest_reply_fault(c);
+        return;
+    }
+    c->front->put_cluster(c->front->cluster, &w);
+    rest_reply_json(c, &w);
 }

@@ -113,6 +113,10 @@ bool rest_fault_of_err(struct rest_fault *f, enum err e)
         p = REST_PROBLEM_PARTITION_DAMAGED;
         break;
     case ERR_STOPPING:
+    case ERR_NOT_LEADER:
+    case ERR_NOT_READY:
+    case ERR_NOT_ENOUGH:
+    case ERR_UNKNOWN:
         p = REST_PROBLEM_UNAVAILABLE;
         break;
     default:

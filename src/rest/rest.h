@@ -7,12 +7,16 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "http/http.h"
 #include "queue/queue.h"
 
 struct rest {
     struct queue *queue;       /* borrowed; set before the server starts, as the clock is */
     const struct clock *clock; /* borrowed */
+    /* Writes what is known of the cluster, as one object; NULL: the broker is alone. Any thread. */
+    void (*put_cluster)(void *cluster, struct json_writer *w);
+    void *cluster;
 };
 
 enum { REST_ROUTES_MAX = 4 };

@@ -66,6 +66,10 @@ bool sqs_fault_of_err(struct sqs_fault *f, enum err e)
     case ERR_NO_SPACE:
     case ERR_CORRUPT:
     case ERR_NEWER_FORMAT:
+    case ERR_NOT_LEADER:
+    case ERR_NOT_READY:
+    case ERR_NOT_ENOUGH:
+    case ERR_UNKNOWN:
         return sqs_fault_set(f, SQS_FAULT_SERVICE_UNAVAILABLE, "Service unavailable: %s.",
                              err_text(e));
     case ERR_LOG_ONLY:

@@ -3,7 +3,7 @@
 # their corpus. A target links only the rooms that it names.
 FUZZ_TARGETS = %D%/target_aws_json %D%/target_batch %D%/target_catalog %D%/target_fronts \
 	%D%/target_http \
-	%D%/target_json %D%/target_query %D%/target_receipt %D%/target_record %D%/target_rest \
+	%D%/target_json %D%/target_peer %D%/target_query %D%/target_receipt %D%/target_record %D%/target_rest \
 	%D%/target_snapshot %D%/target_store
 check_PROGRAMS += $(FUZZ_TARGETS)
 EXTRA_DIST += scripts/fuzz %D%/README.md %D%/seeds.py %D%/corpus
@@ -27,6 +27,10 @@ FUZZ_LIBS = libfuzzlib.a libbase.a $(FUZZ_DRIVER) $(NETTLE_LIBS)
 %C%_target_batch_CFLAGS = $(TEST_CFLAGS)
 %C%_target_batch_LDADD = libfuzzlib.a libplog.a libdisk.a $(FUZZ_LIBS)
 
+%C%_target_peer_SOURCES = %D%/target_peer.c
+%C%_target_peer_CFLAGS = $(TEST_CFLAGS)
+%C%_target_peer_LDADD = libfuzzlib.a libpeer.a libreplica.a $(FUZZ_LIBS)
+
 %C%_target_record_SOURCES = %D%/target_record.c %D%/partition_walk.c %D%/partition_walk.h
 %C%_target_record_CFLAGS = $(TEST_CFLAGS)
 %C%_target_record_LDADD = libfuzzlib.a libpartition.a $(FUZZ_LIBS)
@@ -40,16 +44,16 @@ FUZZ_LIBS = libfuzzlib.a libbase.a $(FUZZ_DRIVER) $(NETTLE_LIBS)
 
 %C%_target_receipt_SOURCES = %D%/target_receipt.c
 %C%_target_receipt_CFLAGS = $(TEST_CFLAGS)
-%C%_target_receipt_LDADD = libfuzzlib.a libqueue.a libcatalog.a libpartition.a libplog.a libdisk.a \
+%C%_target_receipt_LDADD = libfuzzlib.a libqueue.a libcatalog.a libreplica.a libpartition.a libplog.a libdisk.a \
 	$(FUZZ_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS)
 
 %C%_target_catalog_SOURCES = %D%/target_catalog.c %D%/message_walk.c %D%/message_walk.h
 %C%_target_catalog_CFLAGS = $(TEST_CFLAGS)
-%C%_target_catalog_LDADD = libfuzzlib.a libcatalog.a libpartition.a $(FUZZ_LIBS) $(SQLITE_LIBS) \
+%C%_target_catalog_LDADD = libfuzzlib.a libcatalog.a libreplica.a libpartition.a $(FUZZ_LIBS) $(SQLITE_LIBS) \
 	$(JANSSON_LIBS)
 
 FUZZ_SQS_SOURCES = %D%/sqs_walk.c %D%/sqs_walk.h %D%/message_walk.c %D%/message_walk.h
-FUZZ_SQS_LIBS = libfuzzlib.a libsqs.a libfront.a libcatalog.a libpartition.a $(FUZZ_LIBS) \
+FUZZ_SQS_LIBS = libfuzzlib.a libsqs.a libfront.a libcatalog.a libreplica.a libpartition.a $(FUZZ_LIBS) \
 	$(SQLITE_LIBS) $(JANSSON_LIBS)
 %C%_target_query_SOURCES = %D%/target_query.c $(FUZZ_SQS_SOURCES)
 %C%_target_query_CFLAGS = $(TEST_CFLAGS)
@@ -60,7 +64,7 @@ FUZZ_SQS_LIBS = libfuzzlib.a libsqs.a libfront.a libcatalog.a libpartition.a $(F
 
 %C%_target_rest_SOURCES = %D%/target_rest.c %D%/message_walk.c %D%/message_walk.h
 %C%_target_rest_CFLAGS = $(TEST_CFLAGS)
-%C%_target_rest_LDADD = libfuzzlib.a librest.a libfront.a libhttp.a libqueue.a libcatalog.a \
+%C%_target_rest_LDADD = libfuzzlib.a librest.a libfront.a libhttp.a libqueue.a libcatalog.a libreplica.a \
 	libpartition.a libplog.a libdisk.a $(FUZZ_LIBS) $(MHD_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS)
 
 %C%_target_http_SOURCES = %D%/target_http.c tests/lib/http_client.c tests/lib/http_client.h
@@ -72,5 +76,5 @@ FUZZ_SQS_LIBS = libfuzzlib.a libsqs.a libfront.a libcatalog.a libpartition.a $(F
 	tests/lib/fake_clock.c tests/lib/fake_clock.h tests/lib/folder.c tests/lib/folder.h
 %C%_target_fronts_CFLAGS = $(TEST_CFLAGS)
 %C%_target_fronts_LDADD = libfuzzlib.a libplogtest.a librest.a libsqs.a libfront.a \
-	libqueue.a libcatalog.a libpartition.a libplog.a libdisk.a $(FUZZ_LIBS) $(SQLITE_LIBS) \
+	libqueue.a libcatalog.a libreplica.a libpartition.a libplog.a libdisk.a $(FUZZ_LIBS) $(SQLITE_LIBS) \
 	$(JANSSON_LIBS)

@@ -153,7 +153,7 @@ def many_delayed_messages_cost_little_memory():
         send(c, "q", 0, n, delay=900)
         each = (s.rss_kib() - before) * 1024 / n
         print(f"  {each:.0f} bytes each, RSS {s.rss_kib() // 1024} MiB")
-        assert each < 300, each
+        assert each < 100, each
 
 
 run_tests(globals())

@@ -57,6 +57,7 @@ struct partition_counters world_count(struct world *o);
     } while (0)
 
 TCase *tcase_standard(void);
+TCase *tcase_delays(void);
 TCase *tcase_fair(void);
 TCase *tcase_fifo(void);
 TCase *tcase_state(void);

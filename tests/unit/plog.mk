@@ -53,3 +53,15 @@ tests_unit_test_plog_many_SOURCES = tests/unit/test_plog_many.c
 tests_unit_test_plog_many_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plog_many_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a \
 	$(CHECK_LIBS)
+
+TEST_RUNNERS += tests/unit/test_plog_copy
+tests_unit_test_plog_copy_SOURCES = tests/unit/test_plog_copy.c
+tests_unit_test_plog_copy_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plog_copy_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a \
+	$(CHECK_LIBS)
+
+TEST_RUNNERS += tests/unit/test_plog_copies
+tests_unit_test_plog_copies_SOURCES = tests/unit/test_plog_copies.c
+tests_unit_test_plog_copies_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plog_copies_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a \
+	$(CHECK_LIBS)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the room queue.
-QUEUE_TEST_LIBS = libtestlib.a libqueue.a libcatalog.a libpartition.a libplog.a libdisk.a libbase.a \
+QUEUE_TEST_LIBS = libtestlib.a libqueue.a libcatalog.a libreplica.a libpartition.a libplog.a libdisk.a libbase.a \
 	$(CHECK_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS)
 
 TEST_RUNNERS += tests/unit/test_queue
@@ -29,3 +29,9 @@ tests_unit_test_compact_SOURCES = tests/unit/queue_fixture.c tests/unit/queue_fi
 	tests/unit/test_compact.c
 tests_unit_test_compact_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_compact_LDADD = liboffline.a libplogtest.a $(QUEUE_TEST_LIBS)
+
+TEST_RUNNERS += tests/unit/test_copies
+tests_unit_test_copies_SOURCES = tests/unit/copies_fixture.c tests/unit/copies_fixture.h \
+	tests/unit/test_copies.c
+tests_unit_test_copies_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_copies_LDADD = libplogtest.a $(QUEUE_TEST_LIBS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the room rest: its pure parts. The rest of it is tested with the real server.
 TEST_RUNNERS += tests/unit/test_rest tests/unit/test_rest_settings
-REST_TEST_LIBS = libtestlib.a librest.a libfront.a libhttp.a libqueue.a libcatalog.a libpartition.a \
+REST_TEST_LIBS = libtestlib.a librest.a libfront.a libhttp.a libqueue.a libcatalog.a libreplica.a libpartition.a \
 	libplog.a libdisk.a libbase.a $(CHECK_LIBS) $(MHD_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS)
 tests_unit_test_rest_SOURCES = tests/unit/test_rest.c
 tests_unit_test_rest_CFLAGS = $(TEST_CFLAGS)

@@ -472,6 +472,7 @@ Suite *suite_new(void)
 {
     Suite *suite = suite_create("partition");
     suite_add_tcase(suite, tcase_standard());
+    suite_add_tcase(suite, tcase_delays());
     suite_add_tcase(suite, tcase_fifo());
     suite_add_tcase(suite, tcase_fair());
     suite_add_tcase(suite, tcase_state());

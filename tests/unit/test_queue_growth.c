@@ -256,7 +256,7 @@ START_TEST(a_delayed_message_costs_little_memory)
     send_many("q", 0, n, 900000);
     int64_t each = (heap_bytes() - before) / n;
     tell("delayed: %lld bytes each\n", (long long)each);
-    ck_assert_int_lt(each, 300);
+    ck_assert_int_lt(each, 100);
     bench_pass(900000 + 1000);
     for (int i = 0; i < 15; i++)
         bench_pass(1000);

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/rng.h"
+#include "catalog/partition_key.h"
 #include "catalog/redrive.h"
 #include "catalog/topic.h"
 #include "lib/runner.h"
@@ -377,6 +378,86 @@ START_TEST(a_partition_is_led_by_this_broker_alone)
 }
 END_TEST
 
+static void partition_fill(struct replica_key *k)
+{
+    *k = (struct replica_key){.version = 41, .epoch = 7, .leader = 3, .min_isr = 2, .members_n = 3};
+    k->op = 0xfedcba9876543210;
+    k->members[0] = (struct replica_member){1, true, 0x00000000000000ab};
+    k->members[1] = (struct replica_member){3, true, UINT64_MAX};
+    k->members[2] = (struct replica_member){65535, false, 0};
+}
+
+#define PARTITION_TEXT                                                                             \
+    "{\"format\":2,\"replicas\":[1,3,65535],\"leader\":3,\"epoch\":\"7\",\"isr\":[1,3],"           \
+    "\"inc\":{\"1\":\"00000000000000ab\",\"3\":\"ffffffffffffffff\"},\"min_isr\":2,"               \
+    "\"state\":\"ok\",\"op\":\"fedcba9876543210\"}"
+
+START_TEST(a_partition_with_copies_reads_back_as_it_was_written)
+{
+    struct replica_key k, again;
+    struct buf json = BUF_EMPTY;
+    partition_fill(&k);
+    catalog_partition_encode(&k, &json);
+    ck_assert_int_eq(catalog_partition_decode(buf_bytes(&json), 41, &again), ERR_OK);
+    ck_assert(again.version == 41 && again.leader == 3 && again.members_n == 3);
+    buf_clear(&json);
+    catalog_partition_encode(&again, &json);
+    buf_put_u8(&json, 0);
+    ck_assert_str_eq(json.at, PARTITION_TEXT);
+    buf_clear(&json);
+    partition_config_encode(7, 12, &json);
+    ck_assert_int_eq(catalog_partition_decode(buf_bytes(&json), 5, &again), ERR_OK);
+    ck_assert_uint_eq(again.members_n, 1);
+    ck_assert_uint_eq(again.leader, 7);
+    ck_assert_uint_eq(again.epoch, 12);
+    ck_assert_uint_eq(again.min_isr, 1);
+    ck_assert(again.members[0].in_isr && again.version == 5);
+    buf_fini(&json);
+}
+END_TEST
+
+static const char *const spoilt_partitions[][2] = {
+    {"[1,3,65535]", "[1,3,3]"},
+    {"[1,3,65535]", "[1,3,0]"},
+    {"[1,3,65535]", "[1,2,3,4,5,6,7,8,9]"},
+    {"[1,3,65535]", "[]"},
+    {"\"leader\":3", "\"leader\":2"},
+    {"\"leader\":3", "\"leader\":-1"},
+    {"\"7\"", "\"0\""},
+    {"\"7\"", "7"},
+    {"\"7\"", "\"-1\""},
+    {"\"isr\":[1,3]", "\"isr\":[1,1]"},
+    {"\"isr\":[1,3]", "\"isr\":[1,2]"},
+    {"\"isr\":[1,3]", "\"isr\":3"},
+    {"\"3\":\"ffffffffffffffff\"", "\"2\":\"ffffffffffffffff\""},
+    {"ffffffffffffffff", "0000000000000000"},
+    {"ffffffffffffffff", "fffffffffffffff"},
+    {"\"min_isr\":2", "\"min_isr\":0"},
+    {"\"min_isr\":2", "\"min_isr\":9"},
+    {"\"ok\"", "\"OK\""},
+    {"fedcba9876543210", "fedcba987654321"},
+    {"\"op\"", "\"of\""},
+    {"\"format\":2", "\"format\":1"},
+};
+
+START_TEST(a_partition_that_is_spoilt_is_refused)
+{
+    struct replica_key k = {.epoch = 99};
+    const char *whole = PARTITION_TEXT;
+    const char *from = spoilt_partitions[_i][0], *to = spoilt_partitions[_i][1];
+    const char *at = strstr(whole, from);
+    struct buf json = BUF_EMPTY;
+    ck_assert_ptr_nonnull(at);
+    buf_put(&json, whole, (size_t)(at - whole));
+    buf_put_text(&json, to);
+    buf_put_text(&json, at + strlen(from));
+    ck_assert_int_eq(catalog_partition_decode(buf_bytes(&json), 1, &k), ERR_CORRUPT);
+    ck_assert_int_eq(catalog_partition_decode(BYTES_OF("{\"format\":3}"), 1, &k), ERR_NEWER_FORMAT);
+    ck_assert_uint_eq(k.epoch, 99);
+    buf_fini(&json);
+}
+END_TEST
+
 static void redrives_fill(struct redrives_config *r)
 {
     memset(r, 0, sizeof *r);
@@ -462,6 +543,9 @@ Suite *suite_new(void)
     tcase_add_test(tc, random_damage_to_a_topic_never_breaks_the_reader);
     tcase_add_test(tc, a_group_reads_back_and_is_refused_when_spoilt);
     tcase_add_test(tc, a_partition_is_led_by_this_broker_alone);
+    tcase_add_test(tc, a_partition_with_copies_reads_back_as_it_was_written);
+    tcase_add_loop_test(tc, a_partition_that_is_spoilt_is_refused, 0,
+                        sizeof spoilt_partitions / sizeof spoilt_partitions[0]);
     tcase_add_test(tc, redrives_read_back_as_they_were_written);
     tcase_add_test(tc, random_damage_to_redrives_never_breaks_the_reader);
     tcase_add_test(tc, keys_are_what_the_header_says);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/listen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool listen_parse(const char *text, char *address, size_t room, uint16_t *port)
+{
+    const char *colon = strrchr(text, ':');
+    char *end;
+    if (colon == NULL || colon == text || (size_t)(colon - text) >= room)
+        return false;
+    unsigned long n = strtoul(colon + 1, &end, 10);
+    if (end == colon + 1 || *end != '\0' || n > 65535 || colon[1] == '-' || colon[1] == '+')
+        return false;
+    snprintf(address, room, "%.*s", (int)(colon - text), text);
+    *port = (uint16_t)n;
+    return true;
+}

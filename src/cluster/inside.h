@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of the control side share. Private to this room.
+ *
+ * One thread does everything that blocks: it owns the view (writes it under `lk`, so that others
+ * may read it there), the session and the controller. Whoever else has something for it leaves a
+ * piece of work. A second thread ticks, so that a catalogue that is slow to answer stops no
+ * replica. */
+#ifndef CLUSTER_INSIDE_H
+#define CLUSTER_INSIDE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/lock.h"
+#include "cluster/cluster.h"
+#include "cluster/control.h"
+#include "cluster/data.h"
+#include "cluster/member.h"
+#include "cluster/swap.h"
+#include "cluster/view.h"
+
+enum cluster_work_kind {
+    CLUSTER_WORK_SWAP,   /* the queue wants a key changed */
+    CLUSTER_WORK_READ,   /* or read */
+    CLUSTER_WORK_EVENTS, /* the watch tells of changes */
+    CLUSTER_WORK_ANSWER, /* a broker said how its copies are */
+};
+struct cluster_work {
+    struct cluster_work *next;
+    enum cluster_work_kind kind;
+    struct queue_copy_id of; /* SWAP, READ */
+    struct replica_key key;  /* SWAP */
+    uint64_t serial;         /* READ, ANSWER */
+    uint32_t broker;         /* ANSWER, and the next three */
+    enum err err;
+    struct wire_state_part *parts; /* owned */
+    size_t parts_n;
+    struct catalog_kv *events; /* EVENTS: owned; dropped ones have no value (at is NULL) */
+    size_t events_n;
+};
+
+struct cluster {
+    /* set at birth */
+    struct catalog *catalog;
+    const struct clock *clock;
+    uint32_t broker;
+    struct queue_links links;
+    struct cluster_data data;
+    struct peer *_Atomic peer;
+    struct queue *_Atomic queue; /* NULL until cluster_join */
+
+    /* guarded by lk */
+    struct lock lk;
+    struct lock_signal wake;      /* of the thread */
+    struct lock_signal tick_wake; /* of the one that ticks */
+    struct cluster_work *first, **last;
+    int64_t lists_from_ms; /* after a list that failed: none before */
+    bool wants_list;       /* something may have been missed */
+    bool watch_waits;      /* for cluster_watch_go */
+    bool is_lost;          /* the session */
+    bool is_leaving;
+    bool has_left; /* there is nothing to wait for any more */
+    bool is_stopping;
+    struct rng rng;
+    struct cluster_view view; /* written by the thread */
+
+    /* the thread's */
+    pthread_t thread, ticker;
+    bool has_threads;
+    struct catalog_watch *watch;
+    struct cluster_self self;
+    bool is_expelled; /* the id is somebody else's now */
+    int64_t list_ms;  /* the next list without a cause */
+    int64_t again_ms; /* topics that the queue did not take are told again */
+    bool has_untold;
+    int64_t register_ms; /* the next try to register anew */
+    int64_t leave_ms;    /* the latest time to go; 0: not leaving */
+    struct cluster_control *control;
+    struct rng control_rng;
+    uint64_t reign;
+    bool reigns;
+    int64_t ctl_create_rev; /* of our term */
+    int64_t claim_ms, step_ms;
+};
+
+/* ---- cluster.c ---- */
+
+/* Takes w; any thread. */
+void cluster_work_add(struct cluster *c, struct cluster_work *w);
+void cluster_work_free(struct cluster_work *w);
+/* False: such a broker, or its address, is not known. Any thread, leaf locks only. */
+bool cluster_url(struct cluster *c, uint32_t broker, char url[PEER_URL_BYTES_MAX + 1]);
+/* As the process' death, for tests: nobody is told. Then cluster_free. */
+void cluster_abandon(struct cluster *c);
+
+/* ---- work.c: the thread ---- */
+
+void *cluster_thread(void *self);
+void *cluster_ticker(void *self);
+/* Lists the catalogue and tells the queue. */
+enum err cluster_list(struct cluster *c) MUST_USE;
+/* Tells the queue what has changed in the view. */
+void cluster_tell(struct cluster *c);
+
+/* ---- reign.c: the controller's part of the thread ---- */
+
+void cluster_reign(struct cluster *c, int64_t now_ms);
+void cluster_reign_answer(struct cluster *c, struct cluster_work *w, int64_t now_ms);
+
+#endif

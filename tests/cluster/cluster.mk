@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Clusters of real processes. README.md says how; make check runs the checker's own tests only.
+CLUSTER_TESTS = tests/cluster/test_checker.sh
+dist_check_SCRIPTS += $(CLUSTER_TESTS)
+CLUSTER_CASES = tests/cluster/test_harness.py tests/cluster/test_leaders.py \
+	tests/cluster/test_etcd.py tests/cluster/test_disks.py tests/cluster/test_moves.py
+dist_check_SCRIPTS += tests/cluster/run
+EXTRA_DIST += $(CLUSTER_CASES) \
+	tests/cluster/README.md \
+	tests/cluster/cases.list \
+	tests/cluster/cases.py \
+	tests/cluster/checker.py \
+	tests/cluster/control.py \
+	tests/cluster/double.py \
+	tests/cluster/harness.py \
+	tests/cluster/history.py \
+	tests/cluster/proxy.py \
+	tests/cluster/test_checker.py \
+	tests/cluster/workload.py
+TESTS += $(CLUSTER_TESTS)

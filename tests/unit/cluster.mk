@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the room cluster.
+CLUSTER_TEST_LIBS = libtestlib.a libcluster.a libcatalog.a libreplica.a libbase.a $(CHECK_LIBS) \
+	$(SQLITE_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
+TEST_RUNNERS += tests/unit/test_cluster_view tests/unit/test_cluster_control tests/unit/test_cluster
+
+tests_unit_test_cluster_view_SOURCES = tests/unit/test_cluster_view.c
+tests_unit_test_cluster_view_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cluster_view_LDADD = $(CLUSTER_TEST_LIBS)
+
+tests_unit_test_cluster_control_SOURCES = tests/unit/test_cluster_control.c
+tests_unit_test_cluster_control_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cluster_control_LDADD = $(CLUSTER_TEST_LIBS)
+
+# The queue is a double, so nothing above cluster and nothing of the queue is linked.
+tests_unit_test_cluster_SOURCES = tests/unit/test_cluster.c tests/lib/fault_disk.c \
+	tests/lib/fault_disk.h
+tests_unit_test_cluster_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cluster_LDADD = libtestlib.a libcluster.a libclusterdata.a libpeer.a libhttp.a libcatalog.a \
+	libreplica.a libbase.a $(CHECK_LIBS) $(SQLITE_LIBS) $(JANSSON_LIBS) $(CURL_LIBS) \
+	$(MHD_LIBS) $(NETTLE_LIBS)

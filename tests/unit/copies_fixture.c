@@ -1,0 +1,646 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "copies_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "catalog/partition_key.h"
+#include "lib/folder.h"
+
+struct world world;
+
+/* ---- what is on its way ---- */
+
+enum kind { FETCH, SWAP, READ_KEY, SNAPSHOT };
+
+struct letter {
+    struct letter *next;
+    enum kind kind;
+    uint32_t from, to;
+    struct queue_copy_id of;
+    struct replica_fetch fetch;
+    struct replica_key key;
+    uint64_t number; /* serial or epoch */
+    bool parked;
+};
+static struct letter *letters, **letters_end = &letters;
+
+static struct letter *post(struct broker *b, enum kind kind, const struct queue_copy_id *of)
+{
+    struct letter *l = mem_new(sizeof *l);
+    l->kind = kind;
+    l->from = b->id;
+    l->of = *of;
+    *letters_end = l;
+    letters_end = &l->next;
+    return l;
+}
+
+static void link_fetch(void *self, const struct queue_copy_id *of, uint32_t leader,
+                       const struct replica_fetch *request)
+{
+    struct letter *l = post(self, FETCH, of);
+    l->to = leader;
+    l->fetch = *request;
+}
+
+static void link_swap(void *self, const struct queue_copy_id *of, const struct replica_key *value)
+{
+    post(self, SWAP, of)->key = *value;
+}
+
+static void link_read_key(void *self, const struct queue_copy_id *of, uint64_t serial)
+{
+    post(self, READ_KEY, of)->number = serial;
+}
+
+static void link_snapshot(void *self, const struct queue_copy_id *of, uint32_t leader,
+                          uint64_t epoch)
+{
+    struct letter *l = post(self, SNAPSHOT, of);
+    l->to = leader;
+    l->number = epoch;
+}
+
+static void link_moved(void *self, const struct queue_copy_id *of)
+{
+    struct broker *b = self;
+    for (struct letter *l = letters; l != NULL; l = l->next)
+        if (l->to == b->id && memcmp(l->of.topic, of->topic, sizeof of->topic) == 0 &&
+            l->of.partition == of->partition)
+            l->parked = false;
+}
+
+static void link_alarm(void *self, const struct queue_copy_id *of, enum replica_quarantine reason,
+                       uint64_t offset)
+{
+    (void)of, (void)reason, (void)offset;
+    ((struct broker *)self)->alarms++;
+}
+
+static enum err link_place(void *self, uint32_t partitions, uint32_t copies, uint32_t *members)
+{
+    uint32_t live[BROKERS], n = 0;
+    (void)self;
+    for (uint32_t i = 1; i <= BROKERS; i++)
+        if (world.brokers[i].q != NULL)
+            live[n++] = i;
+    if (n < copies)
+        return ERR_NEED;
+    for (uint32_t i = 0; i < partitions; i++)
+        for (uint32_t k = 0; k < copies; k++)
+            members[i * copies + k] = live[(i + k) % n];
+    return ERR_OK;
+}
+
+/* ---- the catalogue ---- */
+
+static void key_name(const struct queue_copy_id *of, char name[CATALOG_KEY_BYTES_MAX + 1])
+{
+    catalog_key_partition(name, of->topic, of->partition);
+}
+
+static struct replica_key read_key(const struct queue_copy_id *of)
+{
+    char name[CATALOG_KEY_BYTES_MAX + 1];
+    struct catalog_kv kv = {0};
+    struct replica_key key;
+    key_name(of, name);
+    ck_assert_int_eq(catalog_get(world.catalog, name, &kv), ERR_OK);
+    ck_assert_int_eq(catalog_partition_decode(kv.value, kv.mod_rev, &key), ERR_OK);
+    catalog_kv_fini(&kv);
+    return key;
+}
+
+static bool is_reached(uint32_t broker)
+{
+    return world.brokers[broker].q != NULL && !world.brokers[broker].cut_off;
+}
+
+static void tell_key(const struct queue_copy_id *of)
+{
+    struct replica_key key = read_key(of);
+    for (uint32_t i = 1; i <= BROKERS; i++)
+        if (is_reached(i))
+            queue_copy_key(world.brokers[i].q, of, &key, 0);
+}
+
+static bool swap(const struct queue_copy_id *of, const struct replica_key *value, int64_t *version)
+{
+    char name[CATALOG_KEY_BYTES_MAX + 1];
+    struct buf json = BUF_EMPTY;
+    key_name(of, name);
+    catalog_partition_encode(value, &json);
+    struct catalog_cmp same = {name, CATALOG_MOD, value->version};
+    struct catalog_op put = {.key = name, .value = buf_bytes(&json)};
+    enum err e = catalog_txn(world.catalog, &same, 1, &put, 1, version);
+    buf_fini(&json);
+    ck_assert(e == ERR_OK || e == ERR_CONFLICT);
+    return e == ERR_OK;
+}
+
+/* ---- delivery ---- */
+
+static void deliver_fetch(struct letter *l, bool *parks)
+{
+    struct queue *leader = world.brokers[l->to].q, *follower = world.brokers[l->from].q;
+    struct replica_answer answer;
+    struct buf batches = BUF_EMPTY;
+    uint64_t from = 0;
+    bool has_batches = false, may_park = false;
+    if (queue_copy_fetch(leader, &l->of, &l->fetch, &answer, &from, &has_batches, &may_park) !=
+        ERR_OK)
+        return;
+    if (may_park && !has_batches) {
+        *parks = true;
+        return;
+    }
+    if (has_batches &&
+        queue_copy_read(leader, &l->of, answer.epoch, from, 64 << 10, &batches) != ERR_OK)
+        ck_assert_uint_eq(batches.n, 0);
+    queue_copy_answer(follower, &l->of, l->to, &answer, buf_bytes(&batches));
+    buf_fini(&batches);
+}
+
+static void deliver_snapshot(const struct letter *l)
+{
+    struct buf bytes = BUF_EMPTY;
+    bool is_there =
+        l->to != 0 && is_reached(l->to) &&
+        queue_copy_snapshot_read(world.brokers[l->to].q, &l->of, l->number, &bytes) == ERR_OK;
+    queue_copy_snapshot_put(world.brokers[l->from].q, &l->of, l->number,
+                            is_there ? buf_bytes(&bytes) : BYTES_NONE);
+    buf_fini(&bytes);
+}
+
+static void deliver_swap(const struct letter *l)
+{
+    int64_t version = 0;
+    bool won = swap(&l->of, &l->key, &version);
+    queue_copy_swapped(world.brokers[l->from].q, &l->of, l->key.op,
+                       won ? REPLICA_SWAP_WON : REPLICA_SWAP_LOST, version);
+    if (won)
+        tell_key(&l->of);
+}
+
+/* False: it is kept until there is something new. */
+static bool deliver(struct letter *l)
+{
+    struct broker *from = &world.brokers[l->from];
+    bool parks = false;
+    if (from->q == NULL)
+        return true;
+    if (from->cut_off) {
+        if (l->kind == SNAPSHOT)
+            deliver_snapshot(&(struct letter){.from = l->from, .of = l->of, .number = l->number});
+        if (l->kind == SWAP)
+            queue_copy_swapped(from->q, &l->of, l->key.op, REPLICA_SWAP_UNKNOWN, 0);
+        return true;
+    }
+    if (l->kind == FETCH && is_reached(l->to))
+        deliver_fetch(l, &parks);
+    else if (l->kind == SNAPSHOT)
+        deliver_snapshot(l);
+    else if (l->kind == SWAP)
+        deliver_swap(l);
+    else if (l->kind == READ_KEY) {
+        struct replica_key key = read_key(&l->of);
+        queue_copy_key(from->q, &l->of, &key, l->number);
+    }
+    return !parks;
+}
+
+static struct letter *next_letter(void)
+{
+    for (struct letter **at = &letters; *at != NULL; at = &(*at)->next) {
+        struct letter *l = *at;
+        if (l->parked)
+            continue;
+        *at = l->next;
+        if (letters_end == &l->next)
+            letters_end = at;
+        return l;
+    }
+    return NULL;
+}
+
+static void drop_letters(uint32_t broker)
+{
+    for (struct letter **at = &letters; *at != NULL;) {
+        struct letter *l = *at;
+        if (broker != 0 && l->from != broker && l->to != broker) {
+            at = &l->next;
+            continue;
+        }
+        *at = l->next;
+        mem_free(l);
+    }
+    letters_end = &letters;
+    while (*letters_end != NULL)
+        letters_end = &(*letters_end)->next;
+}
+
+void world_settle(void)
+{
+    bool moves = true;
+    for (int rounds = 0; moves; rounds++) {
+        ck_assert_int_lt(rounds, 10000);
+        moves = false;
+        for (uint32_t i = 1; i <= BROKERS; i++) {
+            struct queue *q = world.brokers[i].q;
+            if (q == NULL)
+                continue;
+            queue_commit_all(q);
+            while (queue_copy_work(q))
+                moves = true;
+        }
+        struct letter *l = next_letter();
+        if (l == NULL)
+            continue;
+        moves = true;
+        if (deliver(l)) {
+            mem_free(l);
+        } else {
+            l->parked = true;
+            l->next = NULL;
+            *letters_end = l;
+            letters_end = &l->next;
+        }
+    }
+}
+
+/* A parked request is answered after half a second, though there is nothing new. */
+static void end_parking(void)
+{
+    struct letter *all = letters;
+    letters = NULL;
+    letters_end = &letters;
+    while (all != NULL) {
+        struct letter *l = all;
+        struct replica_answer answer;
+        uint64_t from;
+        bool has_batches, may_park;
+        all = l->next;
+        l->next = NULL;
+        if (!l->parked) {
+            *letters_end = l;
+            letters_end = &l->next;
+            continue;
+        }
+        if (is_reached(l->to) && is_reached(l->from) &&
+            queue_copy_fetch(world.brokers[l->to].q, &l->of, &l->fetch, &answer, &from,
+                             &has_batches, &may_park) == ERR_OK)
+            queue_copy_answer(world.brokers[l->from].q, &l->of, l->to, &answer, BYTES_NONE);
+        mem_free(l);
+    }
+}
+
+void world_pass(int64_t ms)
+{
+    for (; ms > 0; ms -= 100) {
+        fake_clock_pass(&world.clock, 100);
+        if (ms % 500 == 0)
+            end_parking();
+        for (uint32_t i = 1; i <= BROKERS; i++)
+            if (world.brokers[i].q != NULL) {
+                queue_copy_tick(world.brokers[i].q);
+                queue_housekeep(world.brokers[i].q);
+            }
+        world_settle();
+    }
+}
+
+/* ---- brokers ---- */
+
+static void tell_session(uint32_t id, bool is_live)
+{
+    for (uint32_t i = 1; i <= BROKERS; i++)
+        if (world.brokers[i].q != NULL)
+            queue_copy_session(world.brokers[i].q, id, is_live, false);
+}
+
+static void tell_topic(struct queue *q, const char *name, struct bytes value, int64_t rev)
+{
+    struct topic_config config;
+    (void)name;
+    ck_assert_int_eq(topic_config_decode(value, &config), ERR_OK);
+    struct replica_key *keys = mem_new_array(config.partitions, sizeof keys[0]);
+    for (uint32_t i = 0; i < config.partitions; i++) {
+        struct queue_copy_id of = {.partition = i};
+        memcpy(of.topic, config.id, sizeof of.topic);
+        keys[i] = read_key(&of);
+    }
+    ck_assert_int_eq(queue_copy_topic(q, &config, rev, keys), ERR_OK);
+    mem_free(keys);
+    topic_config_fini(&config);
+}
+
+static void tell_topics(uint32_t id)
+{
+    struct catalog_kvs kvs = {0};
+    ck_assert_int_eq(catalog_list(world.catalog, "t/", &kvs), ERR_OK);
+    for (size_t i = 0; i < kvs.n; i++)
+        tell_topic(world.brokers[id].q, kvs.at[i].key, kvs.at[i].value, kvs.at[i].mod_rev);
+    catalog_kvs_fini(&kvs);
+}
+
+void broker_start(uint32_t id)
+{
+    struct broker *b = &world.brokers[id];
+    struct queue_options o = {
+        .disk = fault_disk_of(b->disk),
+        .catalog = world.catalog,
+        .links = &b->links,
+        .clock = &world.clock.clock,
+        .rng = {.state = test_seed() + id + (uint64_t)world.clock.boot_ms},
+        .fresh_secret = "a secret of thirty-two bytes....",
+        .segment_bytes = (uint32_t)world.segment_bytes,
+        .journal_bytes = 1 << 20,
+    };
+    ck_assert_int_eq(queue_open(&o, &b->q), ERR_OK);
+    b->cut_off = false;
+    tell_topics(id);
+    for (uint32_t i = 1; i <= BROKERS; i++)
+        queue_copy_session(b->q, i, is_reached(i), false);
+    tell_session(id, true);
+    world_settle();
+}
+
+void broker_die(uint32_t id, bool power_cut)
+{
+    struct broker *b = &world.brokers[id];
+    queue_abandon(b->q);
+    b->q = NULL;
+    drop_letters(id);
+    if (power_cut)
+        fault_disk_power_cut(b->disk);
+    else
+        fault_disk_kill(b->disk);
+    tell_session(id, false);
+}
+
+void broker_cut_off(uint32_t id, bool is_cut)
+{
+    world.brokers[id].cut_off = is_cut;
+    drop_letters(id);
+    for (uint32_t i = 1; i <= BROKERS; i++)
+        if (world.brokers[i].q != NULL && i != id)
+            queue_copy_session(world.brokers[i].q, id, !is_cut, false);
+    if (!is_cut) {
+        tell_topics(id);
+        world_settle();
+    }
+}
+
+void world_setup(void)
+{
+    char path[96];
+    memset(&world, 0, sizeof world);
+    folder_make(world.dir);
+    snprintf(path, sizeof path, "%s/catalog.sqlite", world.dir);
+    ck_assert_int_eq(catalog_open(path, &world.catalog), ERR_OK);
+    fake_clock_init(&world.clock);
+    arena_init(&world.arena, NULL, 0);
+    world.segment_bytes = 64 << 10;
+    for (uint32_t i = 1; i <= BROKERS; i++) {
+        struct broker *b = &world.brokers[i];
+        b->id = i;
+        b->disk = fault_disk_new(test_seed() + i);
+        b->links = (struct queue_links){
+            .self = b,
+            .broker = i,
+            .fetch = link_fetch,
+            .swap = link_swap,
+            .read_key = link_read_key,
+            .snapshot = link_snapshot,
+            .moved = link_moved,
+            .alarm = link_alarm,
+            .place = link_place,
+        };
+        broker_start(i);
+    }
+}
+
+void world_teardown(void)
+{
+    for (uint32_t i = 1; i <= BROKERS; i++) {
+        if (world.brokers[i].q != NULL)
+            queue_close(world.brokers[i].q);
+        fault_disk_free(world.brokers[i].disk);
+    }
+    drop_letters(0);
+    catalog_close(world.catalog);
+    arena_fini(&world.arena);
+    folder_remove(world.dir);
+}
+
+/* ---- topics ---- */
+
+static struct queue_topic *topic_at(uint32_t broker, const char *name)
+{
+    struct queue_topic *t;
+    ck_assert_ptr_nonnull(world.brokers[broker].q);
+    ck_assert_int_eq(queue_topic_find(world.brokers[broker].q, bytes_of_text(name), &t), ERR_OK);
+    return t;
+}
+
+static struct queue_copy_id id_of(const char *name, uint32_t partition)
+{
+    struct queue_copy_id of = {.partition = partition};
+    for (uint32_t i = 1; i <= BROKERS; i++) {
+        if (world.brokers[i].q == NULL)
+            continue;
+        struct queue_topic *t = topic_at(i, name);
+        memcpy(of.topic, t->id.at, sizeof of.topic);
+        queue_topic_give_back(t);
+        return of;
+    }
+    ck_abort_msg("nobody is there");
+    return of;
+}
+
+void make_topic(uint32_t by, const char *name, uint32_t partitions, uint32_t copies,
+                uint32_t leader, void (*set)(struct topic_config *))
+{
+    struct queue_topic *t;
+    struct topic_config config;
+    topic_config_init(&config);
+    snprintf(config.name, sizeof config.name, "%s", name);
+    size_t n = strlen(name);
+    config.fifo = n > 5 && strcmp(name + n - 5, ".fifo") == 0;
+    config.partitions = partitions;
+    config.copies = copies;
+    if (set != NULL)
+        set(&config);
+    ck_assert_int_eq(queue_topic_create(world.brokers[by].q, &config, &t), ERR_OK);
+    queue_topic_give_back(t);
+    topic_config_fini(&config);
+    for (uint32_t i = 1; i <= BROKERS; i++)
+        if (world.brokers[i].q != NULL)
+            tell_topics(i);
+    world_settle();
+    if (leader != 0)
+        elect(name, leader);
+}
+
+struct replica_key key_of(const char *name, uint32_t partition)
+{
+    struct queue_copy_id of = id_of(name, partition);
+    return read_key(&of);
+}
+
+void elect(const char *name, uint32_t leader)
+{
+    struct queue_topic *t = topic_at(leader, name);
+    for (uint32_t i = 0; i < t->partitions_n; i++) {
+        struct queue_copy_id of = id_of(name, i);
+        struct replica_key key = read_key(&of);
+        int64_t version;
+        const struct replica_member *m = replica_key_find(&key, leader);
+        ck_assert(m != NULL && m->in_isr);
+        key.leader = leader;
+        key.epoch++;
+        key.op = key.epoch;
+        for (size_t k = 0; k < key.members_n; k++)
+            if (!is_reached(key.members[k].broker) && replica_key_isr_size(&key) > key.min_isr)
+                key.members[k].in_isr = false;
+        ck_assert(swap(&of, &key, &version));
+        tell_key(&of);
+    }
+    queue_topic_give_back(t);
+    world_settle();
+}
+
+struct replica_status status_of(uint32_t broker, const char *name, uint32_t partition)
+{
+    struct queue_copy_id of = id_of(name, partition);
+    struct replica_status s;
+    ck_assert_int_eq(queue_copy_look(world.brokers[broker].q, &of, &s), ERR_OK);
+    return s;
+}
+
+uint64_t state_of(uint32_t broker, const char *name, uint32_t partition)
+{
+    struct queue_topic *t = topic_at(broker, name);
+    struct queue_partition *p = &t->partitions[partition];
+    lock_take(&p->lk);
+    uint64_t hash = partition_hash(p->state);
+    lock_give(&p->lk);
+    queue_topic_give_back(t);
+    return hash;
+}
+
+/* ---- verbs ---- */
+
+static void told(struct queue_wait *w)
+{
+    struct request *r = CONTAINER_OF(w, struct request, w);
+    ck_assert(!r->told);
+    r->told = true;
+    if (r->err == ERR_OK)
+        r->err = w->err;
+}
+
+static void request_begin(struct request *r)
+{
+    memset(r, 0, sizeof *r);
+    r->w.ready = told;
+}
+
+static void request_wait(struct request *r)
+{
+    if (!queue_wait_start(&r->w))
+        told(&r->w);
+}
+
+void request_send(struct request *r, uint32_t broker, const char *topic, const char *body)
+{
+    struct queue_topic *t = topic_at(broker, topic);
+    struct queue_message m = {.body = bytes_of_text(body), .delay_ms = -1};
+    request_begin(r);
+    if (t->fifo) {
+        m.group_id = BYTES_OF("g");
+        m.dedup_id = m.body;
+    }
+    queue_send(t, &m, 1, &r->sent, &r->err, &r->w);
+    request_wait(r);
+    queue_topic_give_back(t);
+}
+
+void request_delete(struct request *r, uint32_t broker, const char *topic, const char *receipt)
+{
+    struct queue_topic *t = topic_at(broker, topic);
+    request_begin(r);
+    r->err = queue_delete(t, bytes_of_text(receipt), false, &r->w);
+    request_wait(r);
+    queue_topic_give_back(t);
+}
+
+enum err send_to(uint32_t broker, const char *topic, const char *body)
+{
+    struct request r;
+    request_send(&r, broker, topic, body);
+    world_settle();
+    ck_assert(r.told);
+    return r.err;
+}
+
+enum err delete_at(uint32_t broker, const char *topic, const char *receipt)
+{
+    struct request r;
+    request_delete(&r, broker, topic, receipt);
+    world_settle();
+    ck_assert(r.told);
+    return r.err;
+}
+
+struct got receive_at(uint32_t broker, const char *topic, size_t max, int64_t visibility_ms)
+{
+    struct queue_topic *t = topic_at(broker, topic);
+    struct got got = {0};
+    struct request r;
+    struct queue_receive request = {.max = max, .visibility_ms = visibility_ms};
+    request_begin(&r);
+    got.err = queue_receive(t, &request, &world.arena, got.at, &got.n, &r.w);
+    request_wait(&r);
+    world_settle();
+    ck_assert(r.told);
+    if (got.err == ERR_OK)
+        got.err = r.err;
+    if (got.err != ERR_OK)
+        got.n = 0;
+    queue_topic_give_back(t);
+    return got;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+const char *drain(uint32_t broker, const char *topic)
+{
+    static char text[8192];
+    char *all[512];
+    size_t n = 0, at = 0;
+    for (;;) {
+        struct got g = receive_at(broker, topic, 10, 30000);
+        ck_assert_int_eq(g.err, ERR_OK);
+        if (g.n == 0)
+            break;
+        for (size_t i = 0; i < g.n; i++) {
+            ck_assert_uint_lt(n, 512);
+            all[n] = arena_get(&world.arena, g.at[i].body.n + 1);
+            memcpy(all[n], g.at[i].body.at, g.at[i].body.n);
+            all[n++][g.at[i].body.n] = '\0';
+            ck_assert_int_eq(delete_at(broker, topic, g.at[i].receipt), ERR_OK);
+        }
+    }
+    qsort(all, n, sizeof all[0], by_text);
+    text[0] = '\0';
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i > 0 ? " " : "", all[i]);
+    return text;
+}

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Brokers of one process, with one catalogue between them and a double of the queue each: who may
+ * join, what the queue is told, what becomes of its changes, and who leads when one is gone. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/note.h"
+#include "catalog/partition_key.h"
+#include "cluster/file.h"
+#include "cluster/inside.h"
+#include "lib/fault_disk.h"
+#include "lib/folder.h"
+#include "lib/runner.h"
+
+enum { BROKERS = 3, PARTITIONS = 6, AWAIT_MS = 8000 };
+
+/* ---- a double of the queue: what it was told ---- */
+
+struct queue {
+    char uuid[37];
+    bool has_topic, is_gone;
+    uint32_t partitions;
+    struct replica_key keys[PARTITIONS]; /* as last told */
+    uint64_t led_epoch[PARTITIONS];
+    uint64_t incarnation;
+    uint64_t serial; /* of the last answered read */
+    int64_t read_version;
+    int sessions[8]; /* by broker: 0 never told, 1 gone, 2 live, 3 draining */
+    uint64_t swapped_op;
+    enum replica_swap_outcome outcome;
+    int64_t swapped_version;
+    int ticks, refusals;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static const uint8_t topic[16] = {0xcd, 9};
+
+static void told(void)
+{
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+}
+
+const char *queue_store_uuid(const struct queue *q)
+{
+    return q->uuid;
+}
+
+enum err queue_copy_topic(struct queue *q, const struct topic_config *config, int64_t rev,
+                          const struct replica_key *keys)
+{
+    enum err e = ERR_OK;
+    pthread_mutex_lock(&mutex);
+    ck_assert(config->partitions <= PARTITIONS && rev > 0);
+    if (q->refusals > 0) {
+        q->refusals--;
+        e = ERR_BUSY;
+    } else {
+        q->has_topic = true;
+        q->partitions = config->partitions;
+        memcpy(q->keys, keys, config->partitions * sizeof keys[0]);
+    }
+    told();
+    return e;
+}
+
+void queue_copy_topic_gone(struct queue *q, const uint8_t id[16])
+{
+    pthread_mutex_lock(&mutex);
+    q->is_gone = memcmp(id, topic, sizeof topic) == 0;
+    told();
+}
+
+void queue_copy_key(struct queue *q, const struct queue_copy_id *of, const struct replica_key *key,
+                    uint64_t serial)
+{
+    pthread_mutex_lock(&mutex);
+    if (key->version >= q->keys[of->partition].version)
+        q->keys[of->partition] = *key;
+    if (serial != 0) {
+        q->serial = serial;
+        q->read_version = key->version;
+    }
+    told();
+}
+
+void queue_copy_swapped(struct queue *q, const struct queue_copy_id *of, uint64_t op,
+                        enum replica_swap_outcome outcome, int64_t version)
+{
+    pthread_mutex_lock(&mutex);
+    (void)of;
+    q->swapped_op = op;
+    q->outcome = outcome;
+    q->swapped_version = version;
+    told();
+}
+
+void queue_copy_session(struct queue *q, uint32_t broker, bool is_live, bool is_draining)
+{
+    pthread_mutex_lock(&mutex);
+    q->sessions[broker] = !is_live ? 1 : is_draining ? 3 : 2;
+    told();
+}
+
+void queue_copy_tick(struct queue *q)
+{
+    pthread_mutex_lock(&mutex);
+    q->ticks++;
+    told();
+}
+
+/* It leads whatever the last key said it leads. */
+enum err queue_copy_look(struct queue *q, const struct queue_copy_id *of,
+                         struct replica_status *out)
+{
+    pthread_mutex_lock(&mutex);
+    const struct replica_key *k = &q->keys[of->partition];
+    *out = (struct replica_status){.health = REPLICA_HEALTH_OK,
+                                   .incarnation = q->incarnation,
+                                   .epoch = k->epoch,
+                                   .is_leading = k->leader == q->incarnation,
+                                   .durable_end = 10,
+                                   .last_epoch = 1};
+    enum err e = q->has_topic ? ERR_OK : ERR_NOT_FOUND;
+    pthread_mutex_unlock(&mutex);
+    return e;
+}
+
+/* No batches are carried here: test_cluster_data.c has those. */
+enum err queue_copy_fetch(struct queue *q, const struct queue_copy_id *of,
+                          const struct replica_fetch *request, struct replica_answer *answer,
+                          uint64_t *from, bool *has_batches, bool *may_park)
+{
+    (void)q, (void)of, (void)request, (void)answer, (void)from, (void)has_batches, (void)may_park;
+    return ERR_NOT_FOUND;
+}
+
+enum err queue_copy_read(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
+                         uint64_t from, size_t bytes_max, struct buf *out)
+{
+    (void)q, (void)of, (void)epoch, (void)from, (void)bytes_max, (void)out;
+    return ERR_NOT_FOUND;
+}
+
+enum err queue_copy_snapshot_read(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
+                                  struct buf *out)
+{
+    (void)q, (void)of, (void)epoch, (void)out;
+    return ERR_NOT_FOUND;
+}
+
+void queue_copy_snapshot_put(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
+                             struct bytes snapshot)
+{
+    (void)q, (void)of, (void)epoch, (void)snapshot;
+}
+
+void queue_copy_answer(struct queue *q, const struct queue_copy_id *of, uint32_t leader,
+                       const struct replica_answer *answer, struct bytes batches)
+{
+    (void)q, (void)of, (void)leader, (void)answer, (void)batches;
+}
+
+/* ---- the world ---- */
+
+static char folder[FOLDER_PATH_ROOM];
+static struct catalog *catalog;
+static struct clock sys;
+static struct queue queues[BROKERS + 1];
+static struct cluster *clusters[BROKERS + 1];
+static struct fault_disk *disks[BROKERS + 1];
+
+#define AWAIT(condition)                                                                           \
+    do {                                                                                           \
+        struct timespec end;                                                                       \
+        int late = 0;                                                                              \
+        clock_gettime(CLOCK_REALTIME, &end);                                                       \
+        end.tv_sec += AWAIT_MS / 1000;                                                             \
+        pthread_mutex_lock(&mutex);                                                                \
+        while (!(condition) && late == 0)                                                          \
+            late = pthread_cond_timedwait(&changed, &mutex, &end);                                 \
+        bool is_so = (condition);                                                                  \
+        pthread_mutex_unlock(&mutex);                                                              \
+        ck_assert_msg(is_so, "not in time: %s", #condition);                                       \
+    } while (0)
+
+static enum err broker_open(uint32_t b, bool replace)
+{
+    struct cluster_options o = {.catalog = catalog,
+                                .clock = &sys,
+                                .rng = {test_seed() + b},
+                                .broker = b,
+                                .disk = fault_disk_of(disks[b]),
+                                .replace = replace,
+                                .session_ttl_s = 1,
+                                .peer_address = "127.0.0.1",
+                                .client_url = "http://front",
+                                .key = BYTES_OF("0123456789abcdef")};
+    enum err e = cluster_start(&o, &clusters[b]);
+    if (e == ERR_OK)
+        e = cluster_join(clusters[b], &queues[b]);
+    if (e != ERR_OK && clusters[b] != NULL) {
+        cluster_free(clusters[b]);
+        clusters[b] = NULL;
+    }
+    return e;
+}
+
+static void broker_close(uint32_t b, bool is_planned)
+{
+    if (is_planned)
+        cluster_leave(clusters[b]);
+    else
+        cluster_abandon(clusters[b]);
+    cluster_free(clusters[b]);
+    clusters[b] = NULL;
+}
+
+static void setup(void)
+{
+    char path[FOLDER_PATH_ROOM + 20];
+    note_init(NOTE_ERROR, false);
+    folder_make(folder);
+    snprintf(path, sizeof path, "%s/catalog.sqlite", folder);
+    ck_assert_int_eq(catalog_open(path, &catalog), ERR_OK);
+    sys = clock_system();
+    memset(queues, 0, sizeof queues);
+    for (uint32_t b = 1; b <= BROKERS; b++) {
+        queues[b].incarnation = b; /* so that it is known who asks */
+        snprintf(queues[b].uuid, sizeof queues[b].uuid, "store-%u", (unsigned)b);
+        disks[b] = fault_disk_new(b);
+    }
+}
+
+static void teardown(void)
+{
+    for (uint32_t b = 1; b <= BROKERS; b++) {
+        if (clusters[b] != NULL)
+            broker_close(b, false);
+        fault_disk_free(disks[b]);
+    }
+    catalog_close(catalog);
+    folder_remove(folder);
+}
+
+static void put(const char *key, struct bytes value)
+{
+    struct catalog_op op = {.key = key, .value = value};
+    ck_assert_int_eq(catalog_txn(catalog, NULL, 0, &op, 1, NULL), ERR_OK);
+}
+
+/* As the queue would, when a client makes a topic: all partitions lie on all three, all in sync. */
+static void topic_make(uint32_t partitions)
+{
+    char key[CATALOG_KEY_BYTES_MAX + 1];
+    struct buf json = BUF_EMPTY;
+    uint32_t members[PARTITIONS * BROKERS];
+    struct topic_config t;
+    const struct queue_links *links = cluster_links(clusters[1]);
+    ck_assert_int_eq(links->place(links->self, partitions, BROKERS, members), ERR_OK);
+    for (uint32_t p = 0; p < partitions; p++) {
+        struct replica_key k = {.min_isr = 2, .members_n = BROKERS};
+        for (uint32_t m = 0; m < BROKERS; m++) {
+            uint32_t broker = members[p * BROKERS + m];
+            k.members[m] = (struct replica_member){broker, true, broker};
+        }
+        catalog_key_partition(key, topic, p);
+        buf_clear(&json);
+        catalog_partition_encode(&k, &json);
+        put(key, buf_bytes(&json));
+    }
+    topic_config_init(&t);
+    memcpy(t.id, topic, sizeof topic);
+    snprintf(t.name, sizeof t.name, "orders");
+    t.partitions = partitions;
+    t.state = TOPIC_READY;
+    buf_clear(&json);
+    topic_config_encode(&t, &json);
+    catalog_key_topic(key, topic);
+    put(key, buf_bytes(&json));
+    buf_fini(&json);
+    topic_config_fini(&t);
+}
+
+static bool all_led_by_others(const struct queue *q, uint32_t partitions, uint32_t than)
+{
+    for (uint32_t p = 0; p < partitions; p++)
+        if (q->keys[p].leader == 0 || q->keys[p].leader == than)
+            return false;
+    return q->has_topic;
+}
+
+static bool all_lead_something(const struct queue *q, uint32_t partitions)
+{
+    int leads[8] = {0};
+    for (uint32_t p = 0; p < partitions; p++)
+        leads[q->keys[p].leader]++;
+    return leads[0] == 0 && leads[1] == 2 && leads[2] == 2 && leads[3] == 2;
+}
+
+static void all_open(void)
+{
+    for (uint32_t b = 1; b <= BROKERS; b++)
+        ck_assert_int_eq(broker_open(b, false), ERR_OK);
+    for (uint32_t b = 1; b <= BROKERS; b++)
+        AWAIT(queues[b].sessions[1] == 2 && queues[b].sessions[2] == 2 &&
+              queues[b].sessions[3] == 2);
+}
+
+static uint32_t controller_of(struct cluster *c)
+{
+    struct cluster_broker brokers[BROKERS];
+    size_t n = cluster_brokers(c, brokers, BROKERS);
+    for (size_t i = 0; i < n; i++)
+        if (brokers[i].is_controller)
+            return brokers[i].id;
+    return 0;
+}
+
+/* ---- tests ---- */
+
+START_TEST(a_new_topic_gets_leaders_and_every_queue_hears_of_it)
+{
+    all_open();
+    topic_make(PARTITIONS);
+    for (uint32_t b = 1; b <= BROKERS; b++)
+        AWAIT(all_lead_something(&queues[b], PARTITIONS));
+    AWAIT(queues[1].ticks > 2);
+    struct cluster_broker brokers[8];
+    ck_assert_uint_eq(cluster_brokers(clusters[2], brokers, 8), 3);
+    ck_assert(brokers[0].id == 1 && brokers[0].is_live && brokers[0].is_controller);
+    ck_assert(!brokers[2].is_controller && !brokers[2].is_draining);
+    ck_assert_str_eq(brokers[1].client_url, "http://front");
+    char url[PEER_URL_BYTES_MAX + 1];
+    ck_assert(cluster_url(clusters[1], 3, url) && !cluster_url(clusters[1], 4, url));
+    ck_assert_str_eq(url, brokers[2].peer_url);
+}
+END_TEST
+
+START_TEST(when_the_controller_dies_another_one_elects_for_what_it_led)
+{
+    all_open();
+    topic_make(PARTITIONS);
+    AWAIT(all_lead_something(&queues[2], PARTITIONS));
+    broker_close(1, false);
+    AWAIT(all_led_by_others(&queues[2], PARTITIONS, 1));
+    AWAIT(all_led_by_others(&queues[3], PARTITIONS, 1));
+    ck_assert_uint_ne(controller_of(clusters[2]), 1);
+    for (uint32_t p = 0; p < PARTITIONS; p++)
+        ck_assert_uint_le(queues[2].keys[p].epoch, 2);
+}
+END_TEST
+
+START_TEST(who_leaves_in_peace_leads_nothing_when_it_goes)
+{
+    all_open();
+    topic_make(PARTITIONS);
+    AWAIT(all_lead_something(&queues[2], PARTITIONS));
+    cluster_leave(clusters[1]);
+    struct catalog_kv kv;
+    for (uint32_t p = 0; p < PARTITIONS; p++) {
+        char key[CATALOG_KEY_BYTES_MAX + 1];
+        struct replica_key k;
+        catalog_key_partition(key, topic, p);
+        ck_assert_int_eq(catalog_get(catalog, key, &kv), ERR_OK);
+        ck_assert_int_eq(catalog_partition_decode(kv.value, kv.mod_rev, &k), ERR_OK);
+        catalog_kv_fini(&kv);
+        ck_assert_uint_ne(k.leader, 1);
+        ck_assert_uint_eq(replica_key_isr_size(&k), 3);
+    }
+    ck_assert_int_eq(catalog_get(catalog, "s/1", &kv), ERR_NOT_FOUND);
+    AWAIT(queues[3].sessions[1] == 1);
+    /* What the queue still says is taken note of, and goes no further. */
+    struct queue_copy_id of = {.partition = 0};
+    const struct queue_links *links = cluster_links(clusters[1]);
+    links->read_key(links->self, &of, 1);
+    broker_close(1, false);
+}
+END_TEST
+
+START_TEST(a_change_by_the_queue_wins_or_loses_and_it_is_told)
+{
+    ck_assert_int_eq(broker_open(1, false), ERR_OK);
+    ck_assert_int_eq(broker_open(2, false), ERR_OK);
+    ck_assert_int_eq(broker_open(3, false), ERR_OK);
+    AWAIT(queues[1].sessions[3] == 2);
+    topic_make(1);
+    AWAIT(queues[1].keys[0].leader != 0);
+    struct queue_copy_id of = {.partition = 0};
+    memcpy(of.topic, topic, sizeof of.topic);
+    const struct queue_links *links = cluster_links(clusters[1]);
+    links->read_key(links->self, &of, 77);
+    AWAIT(queues[1].serial == 77 && queues[1].read_version == queues[1].keys[0].version);
+    struct replica_key next = queues[1].keys[0];
+    replica_key_put_in_isr(&next, next.leader == 2 ? 3 : 2, false);
+    next.op = 5;
+    links->swap(links->self, &of, &next);
+    AWAIT(queues[1].swapped_op == 5);
+    ck_assert_int_eq(queues[1].outcome, REPLICA_SWAP_WON);
+    int64_t version = queues[1].swapped_version;
+    ck_assert_int_gt(version, next.version);
+    AWAIT(queues[2].keys[0].version == version && queues[2].keys[0].op == 5);
+    next.op = 6;
+    links->swap(links->self, &of, &next);
+    AWAIT(queues[1].swapped_op == 6);
+    ck_assert_int_eq(queues[1].outcome, REPLICA_SWAP_LOST);
+    for (uint64_t i = 0; i < 20; i++) /* many are answered by one list */
+        links->read_key(links->self, &of, 100 + i);
+    AWAIT(queues[1].serial == 119 && queues[1].read_version == version);
+}
+END_TEST
+
+START_TEST(a_topic_that_could_not_be_taken_up_is_told_again_and_its_end_is_told)
+{
+    all_open();
+    queues[2].refusals = 1;
+    topic_make(2);
+    AWAIT(queues[1].has_topic && queues[2].has_topic);
+    char key[CATALOG_KEY_BYTES_MAX + 1];
+    catalog_key_topic(key, topic);
+    struct catalog_op drop = {.key = key, .drop = 1};
+    ck_assert(!queues[2].is_gone);
+    ck_assert_int_eq(catalog_txn(catalog, NULL, 0, &drop, 1, NULL), ERR_OK);
+    AWAIT(queues[1].is_gone && queues[2].is_gone && queues[3].is_gone);
+}
+END_TEST
+
+START_TEST(a_lost_session_is_followed_by_another_under_the_next_number)
+{
+    all_open();
+    cluster_abandon(clusters[3]); /* its s/3 has vanished with it */
+    AWAIT(queues[1].sessions[3] == 1);
+    clusters[2]->self.lost(clusters[2]);
+    AWAIT(queues[1].sessions[2] == 2);
+    struct catalog_kv kv;
+    struct cluster_session_key s = {.session = 0};
+    for (int i = 1; i < 50 && s.session != 2; i++) {
+        AWAIT(queues[1].ticks > i);
+        if (catalog_get(catalog, "s/2", &kv) != ERR_OK)
+            continue;
+        ck_assert_int_eq(cluster_session_key_decode(kv.value, &s), ERR_OK);
+        catalog_kv_fini(&kv);
+    }
+    ck_assert_int_eq(s.session, 2);
+}
+END_TEST
+
+START_TEST(another_store_under_a_known_id_is_let_in_only_when_told_that_the_disk_was_replaced)
+{
+    ck_assert_int_eq(broker_open(1, false), ERR_OK);
+    broker_close(1, true);
+    fault_disk_delete(disks[1], CLUSTER_FILE_NAME);
+    snprintf(queues[1].uuid, sizeof queues[1].uuid, "another");
+    note_init(NOTE_ERROR, false);
+    ck_assert_int_eq(broker_open(1, false), ERR_CONFLICT);
+    struct catalog_kv kv;
+    struct cluster_broker_key b;
+    ck_assert_int_eq(catalog_get(catalog, "b/1", &kv), ERR_OK);
+    ck_assert_int_eq(cluster_broker_key_decode(kv.value, &b), ERR_OK);
+    catalog_kv_fini(&kv);
+    ck_assert_str_eq(b.store, "store-1");
+    ck_assert_int_eq(broker_open(1, true), ERR_OK);
+    broker_close(1, false);
+    ck_assert_int_eq(broker_open(1, false), ERR_OK);
+}
+END_TEST
+
+/* Sessions' times pass quickly here. */
+static int64_t fast_ms(void *self)
+{
+    struct clock real = clock_system();
+    (void)self;
+    return 20 * clock_boot_ms(&real);
+}
+
+START_TEST(an_id_that_lives_elsewhere_is_left_alone)
+{
+    sys.boot_ms = fast_ms;
+    struct cluster_session_key s = {.session = 9, .store = "elsewhere"};
+    struct buf json = BUF_EMPTY;
+    cluster_session_key_encode(&s, &json);
+    put("s/2", buf_bytes(&json));
+    buf_fini(&json);
+    ck_assert_int_eq(broker_open(2, false), ERR_IN_USE); /* after two sessions' time */
+    struct catalog_kv kv;
+    ck_assert_int_eq(catalog_get(catalog, "b/2", &kv), ERR_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(a_directory_of_another_cluster_or_broker_is_refused)
+{
+    struct cluster_file f = {.cluster_id = "other", .broker = 1}, again;
+    ck_assert_int_eq(cluster_file_write(fault_disk_of(disks[1]), &f), ERR_OK);
+    ck_assert_int_eq(broker_open(1, false), ERR_CONFLICT); /* the catalogue is empty */
+    ck_assert_int_eq(broker_open(2, false), ERR_OK);
+    ck_assert_int_eq(broker_open(1, false), ERR_CONFLICT);
+    f.broker = 3;
+    ck_assert_int_eq(cluster_file_write(fault_disk_of(disks[1]), &f), ERR_OK);
+    ck_assert_int_eq(broker_open(1, false), ERR_CONFLICT);
+    struct catalog_kv kv;
+    ck_assert_int_eq(catalog_get(catalog, "b/1", &kv), ERR_NOT_FOUND);
+    ck_assert_int_eq(cluster_file_read(fault_disk_of(disks[2]), &again), ERR_OK);
+    ck_assert(again.broker == 2 && again.lease == catalog_session_id(clusters[2]->self.session));
+    fault_disk_plant(disks[1], CLUSTER_FILE_NAME, BYTES_OF("{\"format\":1}"));
+    ck_assert_int_eq(broker_open(1, false), ERR_CORRUPT);
+}
+END_TEST
+
+START_TEST(a_catalogue_that_is_not_ours_any_more_is_not_believed)
+{
+    all_open();
+    topic_make(1);
+    AWAIT(queues[2].has_topic);
+    put("meta", BYTES_OF("{\"format\":1,\"cluster_id\":\"other\",\"created\":\"1\"}"));
+    ck_assert_int_eq(cluster_list(clusters[2]), ERR_CONFLICT);
+    ck_assert(!queues[2].is_gone);
+}
+END_TEST
+
+Suite *suite_new(void)
+{
+    Suite *s = suite_create("cluster");
+    TCase *tc = tcase_create("cluster");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 30);
+    tcase_add_test(tc, a_new_topic_gets_leaders_and_every_queue_hears_of_it);
+    tcase_add_test(tc, when_the_controller_dies_another_one_elects_for_what_it_led);
+    tcase_add_test(tc, who_leaves_in_peace_leads_nothing_when_it_goes);
+    tcase_add_test(tc, a_change_by_the_queue_wins_or_loses_and_it_is_told);
+    tcase_add_test(tc, a_topic_that_could_not_be_taken_up_is_told_again_and_its_end_is_told);
+    tcase_add_test(tc, a_lost_session_is_followed_by_another_under_the_next_number);
+    tcase_add_test(
+        tc, another_store_under_a_known_id_is_let_in_only_when_told_that_the_disk_was_replaced);
+    tcase_add_test(tc, an_id_that_lives_elsewhere_is_left_alone);
+    tcase_add_test(tc, a_directory_of_another_cluster_or_broker_is_refused);
+    tcase_add_test(tc, a_catalogue_that_is_not_ours_any_more_is_not_believed);
+    suite_add_tcase(s, tc);
+    return s;
+}
