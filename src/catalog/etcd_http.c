@@ -380,6 +380,12 @@ enum err etcd_http_ask(struct etcd_http *h, const char *path, struct bytes body,
     return e;
 }
 
+void etcd_http_pass_by(struct etcd_http *h)
+{
+    h->at = (h->at + 1) % h->endpoints_n;
+    buf_clear(&h->token);
+}
+
 /* ---- streams ---- */
 
 struct stream {
@@ -477,11 +483,11 @@ void etcd_http_stream(struct etcd_http *h, const char *path, struct bytes body,
                       bool (*line)(void *self, struct bytes line), void *self)
 {
     struct stream s = {.h = h, .line = line, .self = self};
-    enum err e = h->user != NULL && h->token.n == 0 ? login(h) : ERR_OK;
+    /* Each stream has a login of its own: a token has died of age or with its member by the time
+     * that the next one begins, and a watch with a dead one is created and canceled, with 200. */
+    enum err e = h->user != NULL ? login(h) : ERR_OK;
     if (e == ERR_OK)
         e = stream_once(&s, path, body);
-    if (e == ERR_PERMISSION)
-        buf_clear(&h->token); /* it died with its member; the next stream begins with a login */
     note_health(h, e);
-    h->at = (h->at + 1) % h->endpoints_n;
+    etcd_http_pass_by(h);
 }

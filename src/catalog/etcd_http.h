@@ -39,6 +39,10 @@ void etcd_http_resume(struct etcd_http *h);
 enum err etcd_http_ask(struct etcd_http *h, const char *path, struct bytes body, bool writes,
                        struct bytes *answer) MUST_USE;
 
+/* The answer was of status 200 and yet an error, as a stream's may be: the next request begins at
+ * the next endpoint, with a new login. */
+void etcd_http_pass_by(struct etcd_http *h);
+
 /* POSTs to /v3/`path` at one endpoint and calls `line` with each line of the answer, lent for the
  * call, until that returns false or the stream ends, as it does when it is stopped. The first line
  * must come in the time of an answer; silence after it is no fault. The next stream begins at the

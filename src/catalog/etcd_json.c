@@ -343,8 +343,12 @@ static bool take_news(const json_t *root, struct bytes prefix, struct etcd_news 
         (list != NULL && !json_is_array(list)) || !take_events(list, prefix, &out->kvs))
         return false;
     out->ended = json_is_true(json_object_get(result, "canceled")) || compact_rev != 0;
+    const char *reason = json_string_value(json_object_get(result, "cancel_reason"));
     if (out->ended)
-        snprintf(out->why, sizeof out->why, "%s", compact_rev != 0 ? "compacted" : "canceled");
+        snprintf(out->why, sizeof out->why, "%s",
+                 reason != NULL     ? reason
+                 : compact_rev != 0 ? "compacted"
+                                    : "canceled");
     return true;
 }
 

@@ -73,6 +73,8 @@ static enum err keep(struct etcd_session *s)
     buf_fini(&body);
     if (e == ERR_OK)
         s->heard_ms = sent_ms;
+    else if (e == ERR_CORRUPT)
+        etcd_http_pass_by(s->http);
     return e;
 }
 

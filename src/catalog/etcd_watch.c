@@ -8,13 +8,20 @@
 #include "catalog/etcd_json.h"
 #include "catalog/etcd_live.h"
 
-enum { PAUSE_MS = 200 /* before the next stream, so that a cluster in trouble is not hammered */ };
+enum {
+    /* Before the next stream, twice as long each time that one ends without an event, so that a
+     * cluster in trouble, or one that does not let us watch, is not hammered. */
+    PAUSE_MS = 200,
+    PAUSE_MS_MAX = 3200,
+};
 
 struct etcd_watch {
     struct catalog_watch watch; /* first */
     struct etcd_http *http;     /* the thread's, but for etcd_http_stop */
     struct buf cluster;         /* the prefix of the catalogue's keys; set at birth */
-    int64_t after;              /* the thread's: what was told, or listed */
+    /* the thread's */
+    int64_t after; /* what was told, or listed */
+    int64_t pause_ms;
 };
 
 static struct etcd_watch *etcd_watch_of(struct catalog_watch *w)
@@ -26,6 +33,7 @@ struct catalog_watch *etcd_stream_watch_new(const struct etcd_http *http, struct
 {
     struct etcd_watch *w = mem_new(sizeof *w);
     w->http = etcd_http_again(http);
+    w->pause_ms = PAUSE_MS;
     buf_put_bytes(&w->cluster, prefix);
     return &w->watch;
 }
@@ -39,11 +47,14 @@ static bool line_take(void *self, struct bytes line)
         return false;
     }
     catalog_watch_tell(&w->watch, &news.kvs, w->after);
+    if (news.kvs.n > 0)
+        w->pause_ms = PAUSE_MS;
     if (news.kvs.n > 0 && news.kvs.at[news.kvs.n - 1].mod_rev > w->after)
         w->after = news.kvs.at[news.kvs.n - 1].mod_rev;
     catalog_kvs_fini(&news.kvs);
     if (news.ended)
-        note(NOTE_INFO, "catalog", "a watch in etcd ended (%s) and begins anew", news.why);
+        note(w->pause_ms == PAUSE_MS ? NOTE_INFO : NOTE_DEBUG, "catalog",
+             "a watch in etcd ended (%s) and begins anew", news.why);
     return !news.ended;
 }
 
@@ -57,8 +68,9 @@ void etcd_watch_run(struct catalog_watch *watch)
         buf_clear(&body);
         etcd_put_watch(&body, buf_bytes(&prefix), w->after + 1);
         etcd_http_stream(w->http, "watch", buf_bytes(&body), line_take, w);
-        if (catalog_watch_stops(watch, PAUSE_MS))
+        if (catalog_watch_stops(watch, w->pause_ms))
             break;
+        w->pause_ms = w->pause_ms < PAUSE_MS_MAX ? w->pause_ms * 2 : PAUSE_MS_MAX;
     }
     buf_fini(&prefix);
     buf_fini(&body);

@@ -68,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
         {"k/epoch", NULL},
         {"k/receipt", NULL},
         {"k/ids", NULL},
+        {"k/copy", NULL},
         {"unknown", NULL},
     };
     struct cursor c = fuzz_input(at, n);

@@ -38,7 +38,7 @@ void catalog_reopen(void)
 
 static void up(void)
 {
-    note_init(NOTE_ERROR, false);
+    note_init(getenv("LEASELOG_VERBOSE") == NULL ? NOTE_ERROR : NOTE_INFO, false);
     etcd_cluster_start(&etcd);
     options.endpoints = etcd.endpoints;
     options.cluster = "test";
@@ -47,6 +47,8 @@ static void up(void)
 
 static void down(void)
 {
+    watcher_end(); /* of a test that failed half-way */
+    session_end();
     catalog_close(c);
     c = NULL;
     etcd_cluster_end(&etcd);
