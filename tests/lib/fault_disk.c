@@ -488,7 +488,9 @@ static enum err fault_lock(void *self, int file)
 static enum err fault_free_bytes(void *self, uint64_t *free_bytes)
 {
     struct fault_disk *f = self;
+    pthread_mutex_lock(&f->mutex);
     *free_bytes = f->capacity - f->used;
+    pthread_mutex_unlock(&f->mutex);
     return ERR_OK;
 }
 

@@ -177,6 +177,7 @@ static void topic_make(uint32_t by)
     topic_config_init(&config);
     snprintf(config.name, sizeof config.name, "orders");
     config.partitions = PARTITIONS;
+    config.copies = BROKERS; /* refused until all are seen to live */
     config.visibility_ms = 0;
     AWAIT(queue_topic_create(brokers[by].q, &config, &t) == ERR_OK);
     queue_topic_give_back(t);
