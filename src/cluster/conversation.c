@@ -8,10 +8,13 @@
 #include "base/mem.h"
 
 enum {
-    /* Calls under way. In sync: more than the leader lets wait (serve.c), so that some are always
-     * to spare for what moves. */
+    /* Calls under way. Beyond the first of them each waits half as long as the one before: so there
+     * is soon one to spare for what moves, and what came back is asked for together. */
     CALLS_MAX = 16,
+    LONG_CALLS_MAX = 8,
+    WAIT_MS_MIN = 4,
     CATCHUP_CALLS_MAX = 2,
+    CATCHUP_WAIT_MS_MAX = 100, /* what moves there has to wait for one of the two */
     /* An answer is for all parts of its call. So many that do not move are not asked for anew
      * because of one that does. */
     CALL_PARTS = 256,
@@ -146,10 +149,20 @@ static size_t parts_wanted(const struct conversation *k)
     return n > k->wants_n ? k->wants_n : n;
 }
 
-void conversation_call(struct conversations *c, struct conversation *k,
-                       struct conversation_bucket *b, struct wire_fetch *out)
+static uint32_t wait_wanted(const struct conversation *k, uint32_t wait_ms)
 {
-    *out = (struct wire_fetch){.bytes_max = k->bytes_max, .parts_n = parts_wanted(k)};
+    if (k->is_catchup)
+        return wait_ms < CATCHUP_WAIT_MS_MAX ? wait_ms : CATCHUP_WAIT_MS_MAX;
+    if (k->calls_n >= LONG_CALLS_MAX)
+        wait_ms >>= k->calls_n - LONG_CALLS_MAX + 1;
+    return wait_ms < WAIT_MS_MIN ? WAIT_MS_MIN : wait_ms;
+}
+
+void conversation_call(struct conversations *c, struct conversation *k,
+                       struct conversation_bucket *b, uint32_t wait_ms, struct wire_fetch *out)
+{
+    *out = (struct wire_fetch){
+        .wait_ms = wait_wanted(k, wait_ms), .bytes_max = k->bytes_max, .parts_n = parts_wanted(k)};
     out->parts = mem_new_array(out->parts_n, sizeof *out->parts);
     for (size_t i = 0; i < out->parts_n; i++) {
         struct conversation_want *w = TAILQ_FIRST(&k->wants);

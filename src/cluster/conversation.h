@@ -48,9 +48,10 @@ void conversations_want(struct conversations *c, const struct queue_copy_id *of,
 /* May a call be begun now? Else *due_ms is lowered to when it may by the passing of time alone. */
 bool conversation_is_due(const struct conversation *k, const struct conversation_bucket *b,
                          int64_t now_ms, int64_t *due_ms);
-/* Takes wants for one call, which is under way from now on. parts: freed with wire_fetch_fini. */
+/* Takes wants for one call, which is under way from now on and may wait at the leader for as long
+ * as wait_ms, or less when many are. parts: freed with wire_fetch_fini. */
 void conversation_call(struct conversations *c, struct conversation *k,
-                       struct conversation_bucket *b, struct wire_fetch *out);
+                       struct conversation_bucket *b, uint32_t wait_ms, struct wire_fetch *out);
 /* A call of so many parts that asked for bytes_max is over. `is_slow`: it was lost at its deadline
  * or later on, so perhaps for its size. */
 void conversation_answered(struct conversation *k, struct conversation_bucket *b, size_t parts_n,

@@ -14,8 +14,7 @@
 
 enum {
     WAIT_MS = 500,
-    CATCHUP_WAIT_MS = 100, /* fewer calls are under way there: what moves waits for one's end */
-    ANSWER_MS = 1500,      /* beyond the wait; then the replica asks anew by itself */
+    ANSWER_MS = 1500, /* beyond the wait; then the replica asks anew by itself */
     CATCHUP_BYTES_PER_S = 20 << 20,
     IDLE_MS = 60000,
 };
@@ -227,10 +226,7 @@ static void call_begin(struct cluster_fetcher *f, struct conversation *k, int64_
     struct wire_fetch fetch;
     struct buf body = BUF_EMPTY;
     char url[PEER_URL_BYTES_MAX + 1];
-    conversation_call(&f->conversations, k, &f->bucket, &fetch);
-    fetch.wait_ms = f->options.wait_ms;
-    if (k->is_catchup && fetch.wait_ms > CATCHUP_WAIT_MS)
-        fetch.wait_ms = CATCHUP_WAIT_MS;
+    conversation_call(&f->conversations, k, &f->bucket, f->options.wait_ms, &fetch);
     if (!f->options.url(f->options.self, k->leader, url)) {
         conversation_lost(k, &f->bucket, fetch.parts_n, fetch.bytes_max, false, now_ms);
         wire_fetch_fini(&fetch);

@@ -111,7 +111,7 @@ void parked_moved(struct parked *p, const struct queue_copy_id *of)
     lock_give(&p->lock);
 }
 
-bool parked_take_moved(struct parked *p, struct parked_fetch *f)
+void parked_take_moved(struct parked *p, struct parked_fetch *f)
 {
     lock_take(&p->lock);
     for (size_t i = 0; i < f->fetch.parts_n; i++) {
@@ -119,30 +119,6 @@ bool parked_take_moved(struct parked *p, struct parked_fetch *f)
         f->parts[i].has_moved = false;
     }
     f->is_woken = false;
-    f->is_waiting = false;
-    bool is_over = f->is_over;
-    lock_give(&p->lock);
-    return is_over;
-}
-
-void parked_wait(struct parked *p, struct parked_fetch *f, size_t most)
-{
-    struct parked_fetch *other, *smallest = NULL;
-    size_t n = 1;
-    lock_take(&p->lock);
-    f->is_waiting = true;
-    TAILQ_FOREACH(other, &p->fetches, link)
-    {
-        if (other == f || other->from != f->from || !other->is_waiting || other->is_over)
-            continue;
-        n++;
-        if (smallest == NULL || other->fetch.parts_n < smallest->fetch.parts_n)
-            smallest = other;
-    }
-    if (n > most) {
-        smallest->is_over = true;
-        wake_locked(smallest);
-    }
     lock_give(&p->lock);
 }
 

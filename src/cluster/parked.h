@@ -42,9 +42,7 @@ struct parked_fetch {
     int64_t until_boot_ms;
     /* guarded by parked.lock */
     bool is_registered;
-    bool is_waiting; /* nothing was new for it at the last look */
-    bool is_woken;   /* http_wake was called, and its parts were not looked at since */
-    bool is_over;    /* answer as it is: the sender has too many of them */
+    bool is_woken; /* http_wake was called, and its parts were not looked at since */
     TAILQ_ENTRY(parked_fetch) link;
 };
 
@@ -62,12 +60,8 @@ void parked_register(struct parked *p, struct parked_fetch *f);
 void parked_unregister(struct parked *p, struct parked_fetch *f); /* if it is registered */
 /* Wakes whoever waits for it. Any thread. */
 void parked_moved(struct parked *p, const struct queue_copy_id *of);
-/* Sets needs_look of the parts that have moved since the last call, and asks for wakes anew. True:
- * f is to be answered as it is. */
-bool parked_take_moved(struct parked *p, struct parked_fetch *f);
-/* f waits. When its sender has more than `most` that wait, the one with the fewest partitions ends:
- * these are soon asked for again, together with others. */
-void parked_wait(struct parked *p, struct parked_fetch *f, size_t most);
+/* Sets needs_look of the parts that have moved since the last call, and asks for wakes anew. */
+void parked_take_moved(struct parked *p, struct parked_fetch *f);
 struct cluster_serve_counts parked_counts(struct parked *p);
 
 #endif

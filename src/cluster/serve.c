@@ -16,8 +16,6 @@ enum {
     /* No share is cut below this while there is as much left: tiny reads cost more than they bring.
      */
     SHARE_BYTES_MIN = 64 << 10,
-    /* Fewer than a follower keeps on their way (fetcher.c), so that it always has some to spare. */
-    WAITING_PER_SENDER_MAX = 12,
 };
 
 /* A snapshot that is asked for. */
@@ -153,7 +151,6 @@ static void fetch_settle(struct cluster_serve *s, struct parked_fetch *f)
         fetch_answer(s, f);
         return;
     }
-    parked_wait(&s->parked, f, WAITING_PER_SENDER_MAX);
     http_park(f->request, on_fetch_wake, f, f->until_boot_ms, true);
 }
 
@@ -163,11 +160,11 @@ static void on_fetch_wake(void *self, struct http_request *r)
 {
     struct parked_fetch *f = self;
     struct cluster_serve *s = f->owner;
-    bool is_over = parked_take_moved(&s->parked, f);
+    parked_take_moved(&s->parked, f);
     for (size_t i = 0; i < f->fetch.parts_n; i++)
         if (f->parts[i].needs_look)
             part_look(s, f, i);
-    if (is_over || http_stopping(http_server_of(r)) || http_peer_gone(r))
+    if (http_stopping(http_server_of(r)) || http_peer_gone(r))
         fetch_answer(s, f);
     else
         fetch_settle(s, f);

@@ -164,7 +164,8 @@ static void asked(struct front_call *c)
 {
     struct front_poll *p = c->poll;
     enum err e = p->hop.err;
-    if (e != ERR_OK && e != ERR_NOT_LEADER && !(e == ERR_OVER_LIMIT && p->wait_ms > 0))
+    if (e != ERR_OK && e != ERR_NOT_LEADER && e != ERR_NOT_READY &&
+        !(e == ERR_OVER_LIMIT && p->wait_ms > 0))
         p->err = e;
     go_round(p);
 }
@@ -271,7 +272,7 @@ static enum err receive(struct front_poll *p)
     if (links_of(p) == NULL)
         return queue_receive(p->topic, &p->request, arena, p->received, &p->n, p->wait);
     enum err e = queue_receive_here(p->topic, &p->request, arena, p->received, &p->n, p->wait);
-    return e == ERR_NOT_LEADER ? ERR_OK : e;
+    return e == ERR_NOT_LEADER || e == ERR_NOT_READY ? ERR_OK : e;
 }
 
 static void look(struct front_poll *p)

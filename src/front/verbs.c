@@ -61,6 +61,9 @@ static void act_here(struct front_verb *v)
             item->err =
                 queue_count_place(v->topic, v->group, item->partition, &item->counters, v->wait);
     }
+    for (size_t i = 0; i < v->local_n; i++)
+        if (v->local[i]->err == ERR_NOT_READY) /* nothing was done, either */
+            v->local[i]->err = ERR_NOT_LEADER;
 }
 
 /* ---- who gets what ---- */

@@ -102,6 +102,16 @@ static void headers_make(struct peer_call *c)
     buf_fini(&head);
 }
 
+/* "host!" says that it is an address, not an interface of that name. */
+static void address_set(CURL *e, const char *from)
+{
+    struct buf text = BUF_EMPTY;
+    buf_put_format(&text, "host!%s", from);
+    buf_put_u8(&text, 0);
+    curl_easy_setopt(e, CURLOPT_INTERFACE, text.at);
+    buf_fini(&text);
+}
+
 static void handle_prepare(struct peer_call *c, long left_ms)
 {
     CURL *e = c->easy;
@@ -110,6 +120,8 @@ static void handle_prepare(struct peer_call *c, long left_ms)
     buf_put_u8(&url, 0);
     curl_easy_setopt(e, CURLOPT_URL, url.at);
     buf_fini(&url);
+    if (c->peer->from != NULL)
+        address_set(e, c->peer->from);
     curl_easy_setopt(e, CURLOPT_PRIVATE, c);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, socket_open);
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
@@ -193,6 +205,7 @@ void call_end(struct peer_call *c, CURLcode code)
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_INTERFACE_FAILED:
         e = ERR_REFUSED;
         break;
     default:

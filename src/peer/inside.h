@@ -78,6 +78,7 @@ struct peer {
     /* set at birth */
     uint32_t broker;
     char *cluster; /* owned */
+    char *from;    /* owned; NULL: calls come from any address of ours */
     struct digest_hmac key;
     const struct clock *clock;
     struct peer_bound *bounds;      /* owned */

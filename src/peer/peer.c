@@ -34,6 +34,7 @@ static void peer_free(struct peer *p)
     digest_hmac_fini(&p->key);
     mem_free(p->http_routes);
     mem_free(p->bounds);
+    mem_free(p->from);
     mem_free(p->cluster);
     mem_free(p);
 }
@@ -46,6 +47,7 @@ enum err peer_start(const struct peer_options *o, struct peer **out)
     struct peer *p = mem_new(sizeof *p);
     p->broker = o->broker;
     p->cluster = mem_copy_text(o->cluster);
+    p->from = o->from == NULL ? NULL : mem_copy_text(o->from);
     p->clock = o->clock;
     digest_hmac_init(&p->key, o->key);
     lock_init(&p->seen_lock, LOCK_RANK_PEER);

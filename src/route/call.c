@@ -48,7 +48,9 @@ void route_start(void *self, struct front_hop *hop)
     struct route *r = self;
     char url[PEER_URL_BYTES_MAX + 1];
     int64_t left_ms = hop->deadline_boot_ms - clock_boot_ms(r->options.clock);
-    if (left_ms <= 0 || !r->options.url(r->options.self, hop->broker, url)) {
+    bool entered =
+        left_ms > 0 && r->options.url(r->options.self, hop->broker, url) && route_enter(r);
+    if (!entered) {
         hop->err = ERR_NOT_LEADER;
         hop->done(hop);
         return;
@@ -59,6 +61,7 @@ void route_start(void *self, struct front_hop *hop)
     route_hop_put(hop, (uint32_t)left_ms, &body);
     peer_post(r->peer, hop->broker, url, ROUTE_PATH_HOP, buf_bytes(&body), left_ms,
               (struct peer_call_done){on_answer, h});
+    route_leave(r);
     buf_fini(&body);
 }
 
@@ -74,10 +77,11 @@ void route_give_back(void *self, uint32_t broker, const uint8_t topic[16],
     struct route *r = self;
     char url[PEER_URL_BYTES_MAX + 1];
     struct buf body = BUF_EMPTY;
-    if (!r->options.url(r->options.self, broker, url))
+    if (!r->options.url(r->options.self, broker, url) || !route_enter(r))
         return;
     route_give_back_put(topic, received, n, &body);
     peer_post(r->peer, broker, url, ROUTE_PATH_GIVE_BACK, buf_bytes(&body), GIVE_BACK_MS,
               (struct peer_call_done){on_given_back, NULL});
+    route_leave(r);
     buf_fini(&body);
 }

@@ -18,11 +18,17 @@ struct route {
     /* set by route_begin, then `begun` */
     struct peer *peer;
     struct queue *queue;
-    bool begun; /* atomic */
+    bool begun; /* atomic; false again from route_end on */
 
     struct lock lk;
-    struct route_key *keys; /* guarded by lk; a hash */
+    struct lock_signal left; /* nobody is in any more, and it has ended */
+    unsigned in;             /* guarded by lk: threads that may call the peer */
+    struct route_key *keys;  /* guarded by lk; a hash */
 };
+
+/* The peer may be called until route_leave. False: it is not there. */
+bool route_enter(struct route *r) MUST_USE;
+void route_leave(struct route *r);
 
 /* ---- call.c ---- */
 

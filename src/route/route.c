@@ -19,6 +19,7 @@ struct route *route_new(const struct route_options *o)
         .unwatch = route_unwatch,
     };
     lock_init(&r->lk, LOCK_RANK_WATCHES);
+    lock_signal_init(&r->left);
     return r;
 }
 
@@ -38,13 +39,39 @@ void route_begin(struct route *r, struct peer *peer, struct queue *queue)
 
 const struct front_links *route_links(struct route *r)
 {
-    CHECK(__atomic_load_n(&r->begun, __ATOMIC_ACQUIRE));
     return &r->links;
+}
+
+bool route_enter(struct route *r)
+{
+    lock_take(&r->lk);
+    bool begun = r->begun;
+    r->in += begun;
+    lock_give(&r->lk);
+    return begun;
+}
+
+void route_leave(struct route *r)
+{
+    lock_take(&r->lk);
+    if (--r->in == 0)
+        lock_signal_all(&r->left);
+    lock_give(&r->lk);
+}
+
+void route_end(struct route *r)
+{
+    lock_take(&r->lk);
+    __atomic_store_n(&r->begun, false, __ATOMIC_RELEASE);
+    while (r->in > 0)
+        lock_signal_wait(&r->left, &r->lk, -1);
+    lock_give(&r->lk);
 }
 
 void route_free(struct route *r)
 {
     CHECK(r->keys == NULL);
+    lock_signal_fini(&r->left);
     lock_fini(&r->lk);
     mem_free(r);
 }

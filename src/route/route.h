@@ -29,8 +29,10 @@ enum { ROUTE_ROUTES = 3 };
 void route_routes(struct route *r, struct peer_route out[ROUTE_ROUTES]);
 /* The peer listens and the queue is open; both are borrowed until route_free. */
 void route_begin(struct route *r, struct peer *peer, struct queue *queue);
-/* For the fronts, after route_begin. */
+/* For the fronts. */
 const struct front_links *route_links(struct route *r);
+/* No more calls: the peer is about to stop. What is asked from now on was not done. */
+void route_end(struct route *r);
 /* After the fronts' server and the peer have stopped. */
 void route_free(struct route *r);
 

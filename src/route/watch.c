@@ -135,7 +135,7 @@ static void call_there(struct route_key *key, uint32_t pause_ms)
     struct route *r = key->route;
     char url[PEER_URL_BYTES_MAX + 1];
     struct buf body = BUF_EMPTY;
-    if (!r->options.url(r->options.self, key->name.broker, url)) {
+    if (!r->options.url(r->options.self, key->name.broker, url) || !route_enter(r)) {
         on_answer(key, ERR_REFUSED, 0, BYTES_NONE);
         return;
     }
@@ -143,6 +143,7 @@ static void call_there(struct route_key *key, uint32_t pause_ms)
                    pause_ms, &body);
     peer_post(r->peer, key->name.broker, url, ROUTE_PATH_WAIT, buf_bytes(&body),
               WAIT_MS + WAIT_EXTRA_MS, (struct peer_call_done){on_answer, key});
+    route_leave(r);
     buf_fini(&body);
 }
 

@@ -30,6 +30,8 @@ static const struct {
     {18, ERR_NEEDS_KEY},
     {19, ERR_NOT_LEADER},
     {20, ERR_UNKNOWN},
+    {21, ERR_NOT_READY},
+    {22, ERR_NOT_ENOUGH},
 };
 enum { CODES_N = sizeof codes / sizeof codes[0] };
 

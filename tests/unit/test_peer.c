@@ -28,6 +28,7 @@ struct world {
     atomic_int parked;
     struct http_request *_Atomic held; /* the newest one parked at two */
     atomic_int from;
+    char address[HTTP_ADDRESS_TEXT_MAX + 1]; /* of who called /_r/v1/echo last */
 };
 
 static struct world w;
@@ -39,6 +40,7 @@ static void on_echo(void *self, struct http_request *r, uint32_t from)
     struct buf body = BUF_EMPTY;
     (void)self;
     w.from = (int)from;
+    http_peer_address(r, w.address);
     buf_put_bytes(&body, http_body(r));
     peer_reply(w.two, r, body.n == 0 ? 204 : 201, &body);
 }
@@ -83,10 +85,12 @@ static const struct peer_route routes[] = {
     {"/_r/v1/full", on_full, NULL},
 };
 
-static struct peer *start(uint32_t broker, const char *cluster, const char *key)
+static struct peer *start_from(const char *from, uint32_t broker, const char *cluster,
+                               const char *key)
 {
     struct peer *p;
     struct peer_options o = {.address = "127.0.0.1",
+                             .from = from,
                              .broker = broker,
                              .cluster = cluster,
                              .key = bytes_of_text(key),
@@ -96,6 +100,11 @@ static struct peer *start(uint32_t broker, const char *cluster, const char *key)
                              .routes_n = sizeof routes / sizeof routes[0]};
     ck_assert_int_eq(peer_start(&o, &p), ERR_OK);
     return p;
+}
+
+static struct peer *start(uint32_t broker, const char *cluster, const char *key)
+{
+    return start_from(NULL, broker, cluster, key);
 }
 
 static void setup(void)
@@ -187,6 +196,21 @@ START_TEST(a_call_is_answered)
     ck_assert(bytes_equal(buf_bytes(&out), buf_bytes(&big)));
     buf_fini(&out);
     buf_fini(&big);
+}
+END_TEST
+
+START_TEST(a_call_comes_from_the_address_that_was_given)
+{
+    struct buf out = BUF_EMPTY;
+    int status;
+    struct peer *p = start_from("127.0.0.7", 3, "c", KEY);
+    ck_assert_int_eq(ask(p, 2, "/_r/v1/echo", BYTES_OF("a"), &status, &out), ERR_OK);
+    ck_assert_str_eq(w.address, "127.0.0.7");
+    peer_stop(p);
+    p = start_from("192.0.2.1", 3, "c", KEY); /* which is not ours (RFC 5737) */
+    ck_assert_int_eq(ask(p, 2, "/_r/v1/echo", BYTES_OF("a"), &status, &out), ERR_REFUSED);
+    peer_stop(p);
+    buf_fini(&out);
 }
 END_TEST
 
@@ -543,6 +567,7 @@ Suite *suite_new(void)
     TCase *t = tcase_create("calls");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_call_is_answered);
+    tcase_add_test(t, a_call_comes_from_the_address_that_was_given);
     tcase_add_test(t, many_calls_at_one_time_are_each_answered_once);
     tcase_add_test(t, options_that_make_no_sense_are_refused);
     tcase_add_test(t, a_refused_connect_is_told_from_a_broken_connection);
