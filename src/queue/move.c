@@ -145,6 +145,30 @@ static enum err find_target(struct queue_partition *p, const struct partition_mo
     return e;
 }
 
+/* In a cluster a topic may be there of which this broker has not heard yet: it has just begun to
+ * lead the source, and a move that is called off may have arrived. So the catalogue is asked. */
+static bool is_target_gone(const struct queue_partition *p, const struct partition_move *move,
+                           const struct record_message *m)
+{
+    static const struct uuid none;
+    char key[CATALOG_KEY_BYTES_MAX + 1], name[TOPIC_NAME_MAX + 1];
+    struct catalog_kv kv = {0};
+    if (p->q->links == NULL)
+        return true;
+    if (memcmp(&move->target, &none, sizeof none) != 0) {
+        catalog_key_topic(key, move->target.at);
+    } else {
+        if (!m->moved || m->origin.name.n == 0 || m->origin.name.n > TOPIC_NAME_MAX)
+            return true;
+        memcpy(name, m->origin.name.at, m->origin.name.n);
+        name[m->origin.name.n] = '\0';
+        catalog_key_name(key, name);
+    }
+    enum err e = catalog_get(p->q->catalog, key, &kv);
+    catalog_kv_fini(&kv);
+    return e == ERR_NOT_FOUND;
+}
+
 /* One step of one move. `*target`: the topic that must commit, when it says STEP_APPENDED. */
 static enum step take_step(struct queue_partition *p, const struct partition_move *move,
                            uint64_t closed, struct uuid *target)
@@ -163,7 +187,7 @@ static enum step take_step(struct queue_partition *p, const struct partition_mov
             step = move_to(to, p, move, closed, &m);
             *target = to->id;
             queue_topic_give_back(to);
-        } else {
+        } else if (is_target_gone(p, move, &m)) {
             step = STEP_CALL_OFF;
             if (partition_move_is_redrive(move))
                 redrive_failed(p->topic, e == ERR_INVALID ? REDRIVE_NO_SOURCE : REDRIVE_NO_TARGET);

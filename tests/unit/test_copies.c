@@ -213,6 +213,26 @@ START_TEST(a_dead_letter_arrives_once_under_whoever_leads_both)
 }
 END_TEST
 
+START_TEST(a_move_is_not_called_off_because_its_target_is_not_known_here_yet)
+{
+    make_topic(1, "dead", 1, 3, 1, NULL);
+    make_topic(1, "q", 1, 3, 1, with_dead_letters);
+    ck_assert_int_eq(send_to(1, "q", "a"), ERR_OK);
+    ck_assert_uint_eq(receive_at(1, "q", 1, 0).n, 1);
+    ck_assert_uint_eq(receive_at(1, "q", 1, 0).n, 0);
+    broker_die(1, false);
+    /* To the second broker the dead-letter topic is gone for a while. */
+    struct queue_topic *t;
+    ck_assert_int_eq(queue_topic_find(world.brokers[2].q, BYTES_OF("dead"), &t), ERR_OK);
+    topic_unregister(t);
+    elect("q", 2);
+    world_pass(1500);
+    ck_assert_uint_eq(receive_at(2, "q", 1, 0).n, 0);
+    queue_topic_give_back(t);
+    ck_assert_str_eq(drain(2, "q"), "");
+}
+END_TEST
+
 START_TEST(a_fifo_receive_is_answered_when_its_lease_is_committed)
 {
     make_topic(1, "q.fifo", 1, 3, 1, NULL);
@@ -463,6 +483,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_lease_lasts_as_long_under_the_next_leader);
     tcase_add_test(t, brokers_whose_clocks_differ_end_no_lease_early);
     tcase_add_test(t, a_dead_letter_arrives_once_under_whoever_leads_both);
+    tcase_add_test(t, a_move_is_not_called_off_because_its_target_is_not_known_here_yet);
     tcase_add_test(t, a_fifo_receive_is_answered_when_its_lease_is_committed);
     tcase_add_test(t, who_led_before_cuts_what_nobody_else_has);
     tcase_add_test(t, a_zombie_hands_out_nothing);
