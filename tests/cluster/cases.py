@@ -7,7 +7,6 @@ repeated ones are repeated."""
 import contextlib
 import os
 import random
-import signal
 import sys
 import threading
 
@@ -113,7 +112,7 @@ def dice(name):
 
 
 def run_cases(names):
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    harness.end_on_sigterm()
     reason = harness.why_not()
     if reason:
         print(f"skipped: {reason}")

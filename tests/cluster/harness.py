@@ -30,6 +30,7 @@ SLOW = float(os.environ.get("LEASELOG_SLOW", "1"))
 WAIT_S = 30 * SLOW
 PORTS = range(20000, 32000)  # below those that the system gives to outgoing connections
 REPORTS = re.compile(r"(ERROR: \w+Sanitizer|runtime error:|CHECK failed|check failed)[^\n]*")
+RUNNING = []  # clusters of this process
 ENDED = (OSError, http.client.HTTPException)
 
 
@@ -158,6 +159,7 @@ class Cluster:
 
     def up(self):
         os.makedirs(self.folder, exist_ok=True)
+        RUNNING.append(self)
         key = os.path.join(self.folder, "key")
         if not os.path.exists(key):
             with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
@@ -261,6 +263,8 @@ class Cluster:
 
     def down(self):
         """Ends all that is left, the brokers first."""
+        if self in RUNNING:
+            RUNNING.remove(self)
         self.expected.clear()
         for name, p in sorted(self.processes.items(), key=lambda x: str(x[0])):
             p.tell(signal.SIGCONT)
@@ -413,6 +417,16 @@ class Cluster:
             if status == 200 and got.get("leader") and got["leader"] == got["header"]["member_id"]:
                 return e
         return None
+
+
+def end_on_sigterm():
+    """What was started is ended, whatever is under way."""
+    def end(*_):
+        for c in list(RUNNING):
+            c.down()
+        os._exit(1)
+
+    signal.signal(signal.SIGTERM, end)
 
 
 def listens(port):
