@@ -60,7 +60,7 @@ def scene(queues=None, clients=2, prepare=None, disks_lost=False, only=None, thr
     if prepare:
         prepare(c)
     with c:
-        w = Workload(c, queues, through_proxy=through_proxy)
+        w = Workload(c, queues, through_proxy=through_proxy, pause_s=0.02)
         for q in queues:
             c.wait_in_sync(q)
         watcher = Watcher(c)
