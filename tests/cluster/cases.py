@@ -7,7 +7,6 @@ repeated ones are repeated."""
 import contextlib
 import os
 import random
-import signal
 import sys
 import threading
 
@@ -61,7 +60,7 @@ def scene(queues=None, clients=2, prepare=None, disks_lost=False, only=None, thr
     if prepare:
         prepare(c)
     with c:
-        w = Workload(c, queues, through_proxy=through_proxy)
+        w = Workload(c, queues, through_proxy=through_proxy, pause_s=0.02)
         for q in queues:
             c.wait_in_sync(q)
         watcher = Watcher(c)
@@ -113,7 +112,7 @@ def dice(name):
 
 
 def run_cases(names):
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    harness.end_on_sigterm()
     reason = harness.why_not()
     if reason:
         print(f"skipped: {reason}")

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands of scripts/cluster, which says what they are."""
 import os
-import signal
 import sys
 import time
 
-from harness import Cluster, why_not
+from harness import Cluster, end_on_sigterm, why_not
 from workload import Workload
 
 FOLDER = os.environ.get("CLUSTER_DIR", "cluster.tmp")
@@ -105,7 +104,7 @@ def demo():
 
 def main():
     command, rest = sys.argv[1], sys.argv[2:]
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    end_on_sigterm()
     if command in ("up", "demo", "start") and (reason := why_not()):
         fail(reason)
     if command == "demo":

@@ -30,6 +30,7 @@ SLOW = float(os.environ.get("LEASELOG_SLOW", "1"))
 WAIT_S = 30 * SLOW
 PORTS = range(20000, 32000)  # below those that the system gives to outgoing connections
 REPORTS = re.compile(r"(ERROR: \w+Sanitizer|runtime error:|CHECK failed|check failed)[^\n]*")
+RUNNING = []  # clusters of this process
 ENDED = (OSError, http.client.HTTPException)
 
 
@@ -158,6 +159,7 @@ class Cluster:
 
     def up(self):
         os.makedirs(self.folder, exist_ok=True)
+        RUNNING.append(self)
         key = os.path.join(self.folder, "key")
         if not os.path.exists(key):
             with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
@@ -261,6 +263,8 @@ class Cluster:
 
     def down(self):
         """Ends all that is left, the brokers first."""
+        if self in RUNNING:
+            RUNNING.remove(self)
         self.expected.clear()
         for name, p in sorted(self.processes.items(), key=lambda x: str(x[0])):
             p.tell(signal.SIGCONT)
@@ -369,9 +373,10 @@ class Cluster:
         for b in sorted(want):
             self.wait_for(lambda s: want <= self.live(s) and s.get("controller"), f"broker {b} sees {sorted(want)}", of=b)
 
-    def partition(self, topic, n=0, status=None):
-        status = status or self.status() or {"partitions": []}
-        return next((p for p in status["partitions"] if p["topic"] == topic and p["partition"] == n), None)
+    def partition(self, topic, n=0, status="any"):
+        """What a status, or the first broker that answers, says of it; None: nothing."""
+        status = self.status() if status == "any" else status
+        return next((p for p in (status or {"partitions": []})["partitions"] if (p["topic"], p["partition"]) == (topic, n)), None)
 
     def wait_partition(self, condition, what, topic="q", n=0, timeout=WAIT_S, of=None):
         def holds(s):
@@ -385,9 +390,21 @@ class Cluster:
         return p["leader"]
 
     def wait_in_sync(self, topic="q", n=0, timeout=2 * WAIT_S):
-        """All members are in sync and one leads."""
-        return self.wait_partition(lambda p: p["leader"] and set(p["isr"]) == set(p["members"]), f"{topic}/{n} is in sync",
-                                   topic, n, timeout)
+        """All members are in sync and one leads, in the eyes of each broker: one that has just been woken believes what
+        was true when it was stopped."""
+        seen = {}
+
+        def agreed():
+            seen.update({b: self.partition(topic, n, self.status(b)) for b in self.brokers if self.processes[b].pid()})
+            views = list(seen.values())
+            return all(p and p["leader"] and p["leader"] == views[0]["leader"] and p["epoch"] == views[0]["epoch"]
+                       and set(p["isr"]) == set(p["members"]) for p in views)
+
+        try:
+            wait_until(agreed, f"{topic}/{n} is in sync", timeout)
+        except AssertionError as e:
+            raise AssertionError(f"{e}; at last: {json.dumps(seen)}") from None
+        return next(iter(seen.values()))
 
     def controller(self):
         return self.wait_for(lambda s: s.get("controller"), "there is a controller")["controller"]
@@ -413,6 +430,16 @@ class Cluster:
             if status == 200 and got.get("leader") and got["leader"] == got["header"]["member_id"]:
                 return e
         return None
+
+
+def end_on_sigterm():
+    """What was started is ended, whatever is under way."""
+    def end(*_):
+        for c in list(RUNNING):
+            c.down()
+        os._exit(1)
+
+    signal.signal(signal.SIGTERM, end)
 
 
 def listens(port):

@@ -13,7 +13,7 @@ from harness import SLOW
 from leaselog import test, wait_until
 
 FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
-HOUR_S = 3600
+OFF_S = 120  # two brokers are four minutes apart; from five on they refuse each other's requests (peer.h)
 
 
 @test
@@ -174,7 +174,7 @@ def the_last_replicas_standing_keep_what_the_others_miss():
         c.start(mate, wait=False)
         for b in (gone, mate):
             c.wait_serving(b)
-        pass_time(LONG_S / 2, lambda: not (c.partition("q") or {}).get("leader"), "one leads who does not have everything")
+        pass_time(LONG_S / 2, lambda: c.partition("q")["leader"] not in (gone, mate), "one leads who does not have everything")
         c.more[mate] = []
         c.start(leader)
         assert c.wait_leader() == leader
@@ -269,13 +269,13 @@ def shifted(c, b, off_s):
 
 
 @test
-def wall_clocks_that_are_an_hour_off_make_nothing_visible_early_or_late():
+def wall_clocks_that_are_minutes_apart_make_nothing_visible_early_or_late():
     if not FAKETIME:
         return print("    skipped: libfaketime is not installed (scripts/packages faults)")
 
     def prepare(c):
-        shifted(c, 1, HOUR_S)
-        shifted(c, 2, -HOUR_S)
+        shifted(c, 1, OFF_S)
+        shifted(c, 2, -OFF_S)
 
     with scene(prepare=prepare) as (c, w, _):
         asker = w.asker("delays")

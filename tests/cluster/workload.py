@@ -67,7 +67,7 @@ class Asker:
 class Workload:
     def __init__(self, cluster, queues, through_proxy=False, body_bytes=40, pause_s=0.0, careful=False,
                  seed=None):
-        """`careful` consumers delete all that they receive at once."""
+        """`careful` consumers delete all that they receive at once; senders pause, so that the others keep up."""
         self.careful = careful
         self.cluster, self.through_proxy, self.body_bytes, self.pause_s = cluster, through_proxy, body_bytes, pause_s
         self.seed = seed if seed is not None else int(os.environ.get("LEASELOG_SEED", "1"))
@@ -185,7 +185,7 @@ class Workload:
             while not self.end.is_set():
                 if what(asker, queue) != "ok":
                     self.end.wait(0.02)
-                elif self.pause_s:
+                elif self.pause_s and what == self.sender:
                     self.end.wait(self.pause_s)
         except Exception:
             self.broken.append(traceback.format_exc())
