@@ -181,6 +181,15 @@ static void self_init(struct cluster *c, const struct cluster_options *o)
                                     .lost_self = c};
 }
 
+/* Requests of clients that came by way of another broker are appended on the listener's loops. */
+static void pass_end(void *self)
+{
+    struct cluster *c = self;
+    struct queue *q = atomic_load(&c->queue);
+    if (q != NULL)
+        queue_pass_end(q);
+}
+
 static enum err listener_open(struct cluster *c, const struct cluster_options *o)
 {
     struct peer *p;
@@ -197,7 +206,9 @@ static enum err listener_open(struct cluster *c, const struct cluster_options *o
                                    .clock = o->clock,
                                    .rng = {rng_next(&c->rng)},
                                    .routes = c->routes,
-                                   .routes_n = CLUSTER_SERVE_ROUTES + o->routes_n};
+                                   .routes_n = CLUSTER_SERVE_ROUTES + o->routes_n,
+                                   .pass_end = pass_end,
+                                   .self = c};
     enum err e = peer_start(&options, &p);
     if (e == ERR_OK)
         atomic_store(&c->peer, p);

@@ -154,6 +154,8 @@ enum err listener_start(struct peer *p, const struct peer_options *o)
     http.routes = p->http_routes;
     http.routes_n = o->routes_n;
     http.clock = p->clock;
+    http.pass_end = o->pass_end;
+    http.self = o->self;
     return http_server_start(&http, &p->server);
 }
 

@@ -55,6 +55,10 @@ struct peer_options {
     struct rng rng;                  /* nonces */
     const struct peer_route *routes; /* borrowed */
     size_t routes_n;
+    /* At the end of each pass of a loop of the listener, on its thread: where what handlers have
+     * appended is committed. May be NULL. */
+    void (*pass_end)(void *self);
+    void *self;
 };
 
 /* ERR_IN_USE, ERR_PERMISSION, ERR_INVALID. */

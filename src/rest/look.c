@@ -21,12 +21,18 @@ static void put_group(struct json_writer *w, const struct queue_group_info *g)
     json_end_object(w);
 }
 
+struct group {
+    struct queue_group_info info;
+    struct front_sum sum; /* among several brokers: of all leaders */
+};
+
 /* A compact topic has none. */
 static void group_work(struct rest_call *c)
 {
     if (c->config->compact)
         return;
-    enum err e = queue_group_look(c->topic, BYTES_NONE, c->state);
+    struct group *g = c->state;
+    enum err e = queue_group_look(c->topic, BYTES_NONE, &g->info);
     if (e != ERR_OK)
         rest_fault_of_err(&c->fault, e);
 }
@@ -34,6 +40,7 @@ static void group_work(struct rest_call *c)
 static void group_reply(struct rest_call *c)
 {
     bool list = c->match.operation == REST_list_groups;
+    const struct group *g = c->state;
     struct buf body = BUF_EMPTY;
     struct json_writer w = json_writer_to(&body);
     if (c->fault.problem != REST_PROBLEM_NONE) {
@@ -46,7 +53,7 @@ static void group_reply(struct rest_call *c)
         json_begin_array(&w);
     }
     if (!c->config->compact)
-        put_group(&w, c->state);
+        put_group(&w, &g->info);
     if (list) {
         json_end_array(&w);
         json_end_object(&w);
@@ -54,10 +61,28 @@ static void group_reply(struct rest_call *c)
     rest_reply_json(c, &w);
 }
 
+static void group_counted(struct rest_call *c)
+{
+    struct group *g = c->state;
+    g->info.counters = g->sum.counters;
+    if (g->sum.err != ERR_OK)
+        rest_fault_of_err(&c->fault, g->sum.err);
+    group_reply(c);
+}
+
+static void group_count(struct rest_call *c)
+{
+    struct group *g = c->state;
+    if (c->config->compact || c->fault.problem != REST_PROBLEM_NONE)
+        group_reply(c);
+    else
+        rest_call_count(c, BYTES_NONE, &g->sum, group_counted);
+}
+
 void rest_do_list_groups(struct rest_call *c)
 {
-    c->state = arena_zeros(c->arena, sizeof(struct queue_group_info));
-    rest_call_run(c, group_work, group_reply);
+    c->state = arena_zeros(c->arena, sizeof(struct group));
+    rest_call_run(c, group_work, c->call.links == NULL ? group_reply : group_count);
 }
 
 void rest_do_get_group(struct rest_call *c)

@@ -75,9 +75,16 @@ static void put_limits(struct json_writer *w, const struct topic_config *t)
     json_put_text(w, topic_when_full_name(t->when_full));
 }
 
-/* `oldest` NULL: it is not looked for. */
-static void put_topic(struct json_writer *w, struct queue_topic *topic,
-                      const struct queue_oldest *oldest)
+/* What a topic holds. */
+struct contents {
+    struct queue_oldest oldest;
+    struct front_sum sum; /* among several brokers: of all leaders */
+};
+
+/* `contents` NULL: they were not looked for. What only this broker holds is not the topic's when
+ * there are others, and is left out. */
+static void put_topic(struct json_writer *w, struct queue_topic *topic, bool alone,
+                      const struct contents *contents)
 {
     int64_t version;
     const struct topic_config *t = queue_topic_config_version(topic, &version);
@@ -113,7 +120,10 @@ static void put_topic(struct json_writer *w, struct queue_topic *topic,
     if (t->compact)
         rest_put_seconds(w, "delete_retention_seconds", t->delete_retention_ms);
     put_redrive_and_tags(w, t);
-    if (queue_count(topic, BYTES_NONE, &counters) == ERR_OK) {
+    bool counted = alone ? queue_count(topic, BYTES_NONE, &counters) == ERR_OK : contents != NULL;
+    if (counted && !alone)
+        counters = contents->sum.counters;
+    if (counted) {
         json_put_key(w, "stats");
         json_begin_object(w);
         rest_put_counters(w, &counters);
@@ -121,13 +131,14 @@ static void put_topic(struct json_writer *w, struct queue_topic *topic,
         json_end_object(w);
     }
     const struct queue_live live = queue_topic_live(topic);
-    rest_put_usage(w, &live, queue_topic_disk_bytes(topic));
-    if (oldest != NULL)
-        rest_put_oldest(w, oldest);
+    if (alone)
+        rest_put_usage(w, &live, queue_topic_disk_bytes(topic));
+    if (alone && contents != NULL)
+        rest_put_oldest(w, &contents->oldest);
     json_end_object(w);
 }
 
-static void reply_topic(struct rest_call *c, int status, const struct queue_oldest *oldest)
+static void reply_topic(struct rest_call *c, int status, const struct contents *contents)
 {
     int64_t version;
     const struct topic_config *t = queue_topic_config_version(c->topic, &version);
@@ -137,7 +148,7 @@ static void reply_topic(struct rest_call *c, int status, const struct queue_olde
     const struct http_answer_header headers[] = {{"ETag", etag}, {"Location", location}};
     struct buf body = BUF_EMPTY;
     struct json_writer w = json_writer_to(&body);
-    put_topic(&w, c->topic, oldest);
+    put_topic(&w, c->topic, c->call.links == NULL, contents);
     json_writer_done(&w);
     rest_answer_json(c->http, status, headers, status == 201 ? 2 : 1, &body);
 }
@@ -146,6 +157,7 @@ static void reply_topic(struct rest_call *c, int status, const struct queue_olde
 
 struct listing {
     struct json_writer *w;
+    bool alone;
     int64_t left;
     char next[TOPIC_NAME_MAX + 1]; /* the first name that was not shown, or "" */
 };
@@ -158,7 +170,7 @@ static bool list_one(void *arg, struct queue_topic *t)
         return false;
     }
     l->left--;
-    put_topic(l->w, t, NULL);
+    put_topic(l->w, t, l->alone, NULL);
     return true;
 }
 
@@ -166,7 +178,9 @@ void rest_do_list_topics(struct rest_call *c)
 {
     struct buf body = BUF_EMPTY;
     struct json_writer w = json_writer_to(&body);
-    struct listing l = {.w = &w, .left = rest_query_get(&c->query, "limit")->number};
+    struct listing l = {.w = &w,
+                        .alone = c->call.links == NULL,
+                        .left = rest_query_get(&c->query, "limit")->number};
     json_begin_object(&w);
     json_put_key(&w, "topics");
     json_begin_array(&w);
@@ -178,7 +192,8 @@ void rest_do_list_topics(struct rest_call *c)
 
 static void oldest_work(struct rest_call *c)
 {
-    queue_topic_oldest(c->topic, c->state);
+    struct contents *contents = c->state;
+    queue_topic_oldest(c->topic, &contents->oldest);
 }
 
 static void oldest_reply(struct rest_call *c)
@@ -187,6 +202,15 @@ static void oldest_reply(struct rest_call *c)
         rest_reply_fault(c);
     else
         reply_topic(c, 200, c->state);
+}
+
+static void counted_reply(struct rest_call *c)
+{
+    const struct contents *contents = c->state;
+    if (contents->sum.err != ERR_OK)
+        rest_reply_err(c, contents->sum.err);
+    else
+        reply_topic(c, 200, contents);
 }
 
 void rest_do_get_topic(struct rest_call *c)
@@ -202,8 +226,12 @@ void rest_do_get_topic(struct rest_call *c)
         rest_answer_none(c->http, 304, &header, 1);
         return;
     }
-    c->state = arena_zeros(c->arena, sizeof(struct queue_oldest));
-    rest_call_run(c, oldest_work, oldest_reply);
+    struct contents *contents = arena_zeros(c->arena, sizeof *contents);
+    c->state = contents;
+    if (c->call.links == NULL)
+        rest_call_run(c, oldest_work, oldest_reply);
+    else
+        rest_call_count(c, BYTES_NONE, &contents->sum, counted_reply);
 }
 
 /* ---- making and changing, on the catalogue thread ---- */

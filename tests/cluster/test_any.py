@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any broker takes any request: clients need not know who leads."""
+import json
+import threading
+import time
+
+from cases import run_cases
+from harness import Cluster
+from leaselog import test, wait_until
+
+BROKERS = (1, 2, 3)
+PARTITIONS = 6
+
+
+def following(b):
+    return b % len(BROKERS) + 1
+
+
+def begin(c):
+    """One client a broker, and a topic whose partitions all three lead."""
+    clients = {b: c.client(b) for b in BROKERS}
+    status, _, _ = clients[1].raw("PUT", "/v1/topics/many", json.dumps({"partitions": PARTITIONS}).encode(), {"Content-Type": "application/json"})
+    assert status == 201, status
+    clients[1].call("CreateQueue", QueueName="q")
+    for n in range(PARTITIONS):
+        c.wait_in_sync("many", n)
+    c.wait_in_sync("q")
+    return clients
+
+
+@test
+def what_is_sent_at_one_broker_is_received_at_another_and_deleted_at_a_third():
+    with Cluster(etcds=1, proxy=False) as c:
+        clients = begin(c)
+        want = set()
+        for b in BROKERS:
+            messages = [{"body": f"{b}-{i}", "key": f"k{i}"} for i in range(30)]
+            status, got, _ = clients[b].raw("POST", "/v1/topics/many/messages:batch", json.dumps({"messages": messages}).encode(),
+                                            {"Content-Type": "application/json"})
+            results = json.loads(got)
+            assert status == 200 and results["failed"] == 0, got
+            assert {r["partition"] for r in results["results"]} == set(range(PARTITIONS)), got
+            want |= {m["body"] for m in messages}
+        for b in BROKERS:
+            assert clients[b].counts("many") == (len(want), 0, 0)
+            assert clients[b].get("/v1/topics/many")["stats"]["visible"] == len(want)
+        seen = []
+        while True:
+            got = clients[2].call("ReceiveMessage", QueueUrl="many", MaxNumberOfMessages=10).get("Messages", [])
+            if not got:
+                break
+            seen += [m["Body"] for m in got]
+            done = clients[3].call("DeleteMessageBatch", QueueUrl="many",
+                                   Entries=[{"Id": str(i), "ReceiptHandle": m["ReceiptHandle"]} for i, m in enumerate(got)])
+            assert len(done["Successful"]) == len(got), done
+        assert sorted(seen) == sorted(want), len(seen)
+        assert [clients[b].counts("many") for b in BROKERS] == [(0, 0, 0)] * 3
+
+
+@test
+def a_long_poll_at_any_broker_is_woken_by_a_send_at_another():
+    with Cluster(etcds=1, proxy=False) as c:
+        clients = begin(c)
+        for b in BROKERS:
+            got = []
+
+            def poll():
+                got.extend(c.client(b).call("ReceiveMessage", QueueUrl="q", WaitTimeSeconds=20, VisibilityTimeout=0).get("Messages", []))
+            waiter = threading.Thread(target=poll)
+            waiter.start()
+            wait_until(lambda: any(s["waiting_receivers"] for s in (clients[x].get("/v1/topics/q/groups/default") for x in BROKERS)), "a poll waits")
+            begun = time.monotonic()
+            clients[following(b)].call("SendMessage", QueueUrl="q", MessageBody="x")
+            waiter.join()
+            assert [m["Body"] for m in got] == ["x"] and time.monotonic() - begun < 10, got
+            clients[b].call("PurgeQueue", QueueUrl="q")
+
+
+@test
+def a_send_at_another_broker_outlives_the_leader():
+    with Cluster(etcds=1, proxy=False, ttl_s=2) as c:
+        clients = begin(c)
+        leader = c.wait_leader("q")
+        other = following(leader)
+        c.kill(leader)
+        assert clients[other].call("SendMessage", QueueUrl="q", MessageBody="x")["MessageId"]
+        assert clients[other].counts("q") == (1, 0, 0)
+
+
+if __name__ == "__main__":
+    run_cases(globals())
