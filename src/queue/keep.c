@@ -121,13 +121,15 @@ void house_keep_due(struct queue *q)
     struct queue_partition *p;
     while (!__atomic_load_n(&q->stop, __ATOMIC_RELAXED) && (p = next_due(q, now_ms)) != NULL) {
         struct queue_topic *t = p->topic;
-        if (p->closed || !topic_try_lend(t))
+        if (!topic_try_lend(t))
             continue;
-        if (topic_check(t) == ERR_OK) {
-            STAT_ADD(q, kept, 1);
-            lock_take(&p->lk);
+        lock_take(&p->lk); /* a copy's log may be attached meanwhile */
+        bool closed = p->closed;
+        if (!closed)
             p->kept_end = plog_end(p->log);
-            lock_give(&p->lk);
+        lock_give(&p->lk);
+        if (!closed && topic_check(t) == ERR_OK) {
+            STAT_ADD(q, kept, 1);
             limit_retain(t);
             int64_t next_ms = keep_partition(p);
             lock_take(&q->house_lk);

@@ -694,6 +694,12 @@ def the_description_and_the_problem_pages_are_served():
 
 
 @test
+def a_broker_that_is_alone_says_so_when_asked_for_its_cluster():
+    with Rested() as s:
+        problem(s.c.get("/v1/cluster"), 404, "no_cluster")
+
+
+@test
 def a_request_id_is_taken_over_when_it_is_well_formed():
     with Rested() as s:
         for good in ("a", "A-b_c.9", "x" * 128):
