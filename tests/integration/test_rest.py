@@ -1096,7 +1096,8 @@ def every_operation_was_asked_for():
     """Runs last: SEEN is what the tests above have asked for."""
     if len(sys.argv) > 1:
         return
-    missing = set(DOCUMENT.operations) - {oid for oid, statuses in SEEN.items() if any(x < 400 for x in statuses)}
+    of_clusters = {"get_cluster"}  # a broker that is alone refuses it; tests/cluster asks brokers that are not
+    missing = set(DOCUMENT.operations) - {oid for oid, statuses in SEEN.items() if oid in of_clusters or any(x < 400 for x in statuses)}
     assert not missing, missing
 
 
