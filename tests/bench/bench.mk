@@ -6,6 +6,6 @@ EXTRA_PROGRAMS += %D%/instructions
 %C%_instructions_SOURCES = %D%/instructions.c tests/fuzz/fake_http.c tests/fuzz/fake_http.h \
 	tests/lib/fake_clock.c tests/lib/fake_clock.h tests/lib/folder.c tests/lib/folder.h
 %C%_instructions_CFLAGS = $(TEST_CFLAGS)
-%C%_instructions_LDADD = libsqs.a libfront.a libqueue.a libcatalog.a libpartition.a libplog.a \
+%C%_instructions_LDADD = libsqs.a libfront.a libqueue.a libcatalog.a libreplica.a libpartition.a libplog.a \
 	libdisk.a libbase.a $(SQLITE_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
 EXTRA_DIST += %D%/README.md %D%/instructions.tsv scripts/bench-check
