@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/conversation.h"
 
-/* The default one warns under clang. The keys are random, or made by whoever may make topics. */
-#define HASH_FUNCTION(key, bytes, hash) HASH_FNV(key, bytes, hash)
-#include <uthash.h>
-
+#include "base/hash.h"
 #include "base/mem.h"
 
 enum {

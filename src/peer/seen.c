@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "peer/seen.h"
 
-/* The default one warns under clang. Only who has the cluster's key puts anything in. */
-#define HASH_FUNCTION(key, bytes, hash) HASH_FNV(key, bytes, hash)
-#include <uthash.h>
-
+#include "base/hash.h"
 #include "base/mem.h"
 
 enum { WORDS = SEEN_WINDOW / 64 };

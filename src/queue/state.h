@@ -16,12 +16,8 @@
 #ifndef QUEUE_STATE_H
 #define QUEUE_STATE_H
 
-/* The default one warns under clang. Who may make topics may make any names, so no hash is asked to
- * withstand that. */
-#define HASH_FUNCTION(key, bytes, hash) HASH_FNV(key, bytes, hash)
-#include <uthash.h>
-
 #include "base/digest.h"
+#include "base/hash.h"
 #include "base/heap.h"
 #include "base/lock.h"
 #include "catalog/catalog.h"

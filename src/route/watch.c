@@ -7,9 +7,8 @@
  * Whoever was woken and found nothing watches again. When that happens in a row, others are quicker
  * over there, or what is there cannot be had: the next call asks for an answer after a pause, up to
  * half a second. */
-#include <uthash.h>
-
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "route/inside.h"
 

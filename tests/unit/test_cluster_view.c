@@ -71,8 +71,8 @@ static const char *const spoilt[] = {
     "{\"format\":1,\"session\":7,\"store\":\"x\",\"leaving\":true}",
     "{\"format\":1,\"session\":\"7\",\"store\":\"\",\"leaving\":true}",
     "{\"format\":1,\"session\":\"7\",\"store\":\"a b\",\"leaving\":true}",
-    "{\"format\":1,\"session\":\"7\",\"store\":\"0123456789012345678901234567890123456\","
-    "\"leaving\":true}",
+    ("{\"format\":1,\"session\":\"7\",\"store\":\"0123456789012345678901234567890123456\","
+     "\"leaving\":true}"),
     "{\"format\":1,\"session\":\"7\",\"store\":\"x\",\"leaving\":1}",
     "{\"format\":1,\"session\":\"7\",\"store\":\"x\"}",
     "{\"format\":1,\"session\":\"7\",\"store\":\"x\",\"leaving\":true,\"more\":1}",
