@@ -71,7 +71,7 @@ static enum err store(struct queue_topic *t)
     return e;
 }
 
-static void call(struct queue *q)
+void redrive_call(struct queue *q)
 {
     __atomic_store_n(&q->redrives_called, true, __ATOMIC_RELEASE);
     house_call(q);
@@ -84,7 +84,7 @@ static void link(struct queue_topic *t)
     t->redriving_next = q->redriving;
     q->redriving = t;
     lock_give(&q->topics_lk);
-    call(q);
+    redrive_call(q);
 }
 
 static void forget_locked(struct queue_topic *t)
@@ -239,7 +239,7 @@ enum err queue_redrive_cancel(struct queue_topic *t, const uint8_t id[16], uint6
     if (e != ERR_OK)
         return e;
     *moved = until_now;
-    call(t->q);
+    redrive_call(t->q);
     return ERR_OK;
 }
 

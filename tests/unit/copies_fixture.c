@@ -9,12 +9,13 @@
 #include "base/mem.h"
 #include "catalog/partition_key.h"
 #include "lib/folder.h"
+#include "queue/spread.h"
 
 struct world world;
 
 /* ---- what is on its way ---- */
 
-enum kind { FETCH, SWAP, READ_KEY, SNAPSHOT };
+enum kind { FETCH, SWAP, READ_KEY, SNAPSHOT, MOVE };
 
 struct letter {
     struct letter *next;
@@ -25,6 +26,12 @@ struct letter {
     struct replica_key key;
     uint64_t number; /* serial or epoch */
     bool parked;
+    /* MOVE */
+    struct queue_move move;
+    struct buf message;
+    void (*done)(void *arg, enum err e, uint32_t leader); /* NULL: nobody waits any more */
+    void *arg;
+    struct queue_wait wait;
 };
 static struct letter *letters, **letters_end = &letters;
 static pthread_mutex_t letters_mutex = PTHREAD_MUTEX_INITIALIZER; /* queues may have threads */
@@ -77,6 +84,135 @@ static void link_snapshot(void *self, const struct queue_copy_id *of, uint32_t l
     l->to = leader;
     l->number = epoch;
     append(l);
+}
+
+/* ---- moves ---- */
+
+static struct letter *moves_kept; /* copies of what was sent, newest first */
+static struct letter *moves_served;
+
+static void letter_free(struct letter *l)
+{
+    buf_fini(&l->message);
+    mem_free(l);
+}
+
+static struct letter *move_letter(uint32_t from, const struct queue_move *m)
+{
+    struct letter *l = mem_new(sizeof *l);
+    l->kind = MOVE;
+    l->from = from;
+    l->to = m->broker;
+    l->message = BUF_EMPTY;
+    buf_put_bytes(&l->message, m->message);
+    l->move = *m;
+    l->move.message = buf_bytes(&l->message);
+    memcpy(l->of.topic, m->topic, sizeof m->topic);
+    l->of.partition = m->partition;
+    return l;
+}
+
+static void mover_move(void *self, const struct queue_move *m,
+                       void (*done)(void *arg, enum err e, uint32_t leader), void *arg)
+{
+    struct broker *b = self;
+    struct letter *l = move_letter(b->id, m), *kept = move_letter(b->id, m);
+    b->moves++;
+    l->done = done;
+    l->arg = arg;
+    append(l);
+    kept->next = moves_kept;
+    moves_kept = kept;
+}
+
+static void move_tell(struct letter *l, enum err e, uint32_t leader)
+{
+    void (*done)(void *arg, enum err e, uint32_t leader) = l->done;
+    l->done = NULL;
+    if (done != NULL)
+        done(l->arg, e, leader);
+}
+
+static void move_answer(struct letter *l, enum err e, uint32_t leader)
+{
+    if (world.loses_move_answers || (l->done != NULL && world.brokers[l->from].cut_off))
+        move_tell(l, ERR_UNKNOWN, 0);
+    else
+        move_tell(l, e, leader);
+    letter_free(l);
+}
+
+static void move_is_done(struct queue_wait *w)
+{
+    struct letter *l = w->self, **at = &moves_served;
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
+    move_answer(l, w->err, 0);
+}
+
+static void deliver_move(struct letter *l)
+{
+    struct queue *q = world.brokers[l->to].q;
+    struct queue_topic *t;
+    if (q == NULL || world.brokers[l->to].cut_off || world.brokers[l->from].cut_off) {
+        move_tell(l, ERR_UNKNOWN, 0);
+        letter_free(l);
+        return;
+    }
+    enum err e = queue_topic_find_id(q, l->move.topic, &t);
+    if (e != ERR_OK) {
+        move_answer(l, e, 0);
+        return;
+    }
+    l->wait = (struct queue_wait){.ready = move_is_done, .self = l};
+    l->next = moves_served;
+    moves_served = l;
+    e = queue_move_take(t, &l->move, &l->wait);
+    uint32_t leader = e == ERR_NOT_LEADER ? queue_copy_leader(t, l->move.partition) : 0;
+    if (!queue_wait_start(&l->wait)) {
+        moves_served = l->next;
+        move_answer(l, e != ERR_OK ? e : l->wait.err, leader);
+    }
+    queue_topic_give_back(t);
+}
+
+void world_replay_moves(uint32_t to)
+{
+    struct letter *all = moves_kept;
+    moves_kept = NULL;
+    while (all != NULL) {
+        struct letter *l = all;
+        all = l->next;
+        l->to = to;
+        append(l);
+    }
+    world_settle();
+}
+
+/* Before it dies nobody at it waits any more; after it has, nobody at others waits for it. */
+static void moves_forget_source(uint32_t broker)
+{
+    for (struct letter *l = letters; l != NULL; l = l->next)
+        if (l->kind == MOVE && (broker == 0 || l->from == broker))
+            move_tell(l, ERR_STOPPING, 0);
+    for (struct letter *l = moves_served; l != NULL; l = l->next)
+        if (broker == 0 || l->from == broker)
+            move_tell(l, ERR_STOPPING, 0);
+}
+
+static void moves_forget_target(uint32_t broker)
+{
+    for (struct letter **at = &moves_served; *at != NULL;) {
+        struct letter *l = *at;
+        if (l->to != broker) {
+            at = &l->next;
+            continue;
+        }
+        *at = l->next;
+        move_tell(l, ERR_UNKNOWN, 0);
+        letter_free(l);
+    }
 }
 
 static void link_moved(void *self, const struct queue_copy_id *of)
@@ -208,6 +344,10 @@ static bool deliver(struct letter *l)
 {
     struct broker *from = &world.brokers[l->from];
     bool parks = false;
+    if (l->kind == MOVE) {
+        deliver_move(l);
+        return true;
+    }
     if (from->q == NULL)
         return true;
     if (from->cut_off) {
@@ -236,7 +376,7 @@ static struct letter *next_letter(void)
     pthread_mutex_lock(&letters_mutex);
     for (struct letter **at = &letters; *at != NULL; at = &(*at)->next) {
         struct letter *l = *at;
-        if (l->parked)
+        if (l->parked || (l->kind == MOVE && world.holds_moves))
             continue;
         *at = l->next;
         if (letters_end == &l->next)
@@ -263,8 +403,10 @@ bool world_deliver(void)
         return false;
     /* What moves while it is looked at has moved for it too. */
     unsigned moved = moved_at(l->to);
+    bool is_move = l->kind == MOVE; /* it goes on by itself */
     if (deliver(l)) {
-        mem_free(l);
+        if (!is_move)
+            mem_free(l);
     } else {
         l->parked = moved_at(l->to) == moved;
         append(l);
@@ -281,7 +423,9 @@ static void drop_letters(uint32_t broker)
             continue;
         }
         *at = l->next;
-        mem_free(l);
+        if (l->kind == MOVE)
+            move_tell(l, ERR_UNKNOWN, 0);
+        letter_free(l);
     }
     letters_end = &letters;
     while (*letters_end != NULL)
@@ -356,11 +500,15 @@ static void tell_session(uint32_t id, bool is_live)
             queue_copy_session(world.brokers[i].q, id, is_live, false);
 }
 
-static void tell_topic(struct queue *q, const char *name, struct bytes value, int64_t rev)
+static void tell_topic(uint32_t id, struct bytes value, int64_t rev)
 {
+    struct queue *q = world.brokers[id].q;
     struct topic_config config;
-    (void)name;
     ck_assert_int_eq(topic_config_decode(value, &config), ERR_OK);
+    if (world.hidden_from == id && strcmp(world.hidden, config.name) == 0) {
+        topic_config_fini(&config);
+        return;
+    }
     struct replica_key *keys = mem_new_array(config.partitions, sizeof keys[0]);
     for (uint32_t i = 0; i < config.partitions; i++) {
         struct queue_copy_id of = {.partition = i};
@@ -377,7 +525,7 @@ static void tell_topics(uint32_t id)
     struct catalog_kvs kvs = {0};
     ck_assert_int_eq(catalog_list(world.catalog, "t/", &kvs), ERR_OK);
     for (size_t i = 0; i < kvs.n; i++)
-        tell_topic(world.brokers[id].q, kvs.at[i].key, kvs.at[i].value, kvs.at[i].mod_rev);
+        tell_topic(id, kvs.at[i].value, kvs.at[i].mod_rev);
     catalog_kvs_fini(&kvs);
 }
 
@@ -388,6 +536,7 @@ void broker_start(uint32_t id)
         .disk = fault_disk_of(b->disk),
         .catalog = world.catalog,
         .links = &b->links,
+        .mover = &b->mover,
         .clock = &world.clock.clock,
         .rng = {.state = test_seed() + id + (uint64_t)world.clock.boot_ms},
         .fresh_secret = "a secret of thirty-two bytes....",
@@ -406,8 +555,10 @@ void broker_start(uint32_t id)
 void broker_die(uint32_t id, bool power_cut)
 {
     struct broker *b = &world.brokers[id];
+    moves_forget_source(id);
     queue_abandon(b->q);
     b->q = NULL;
+    moves_forget_target(id);
     drop_letters(id);
     if (power_cut)
         fault_disk_power_cut(b->disk);
@@ -443,6 +594,7 @@ void world_setup(void)
         struct broker *b = &world.brokers[i];
         b->id = i;
         b->disk = fault_disk_new(test_seed() + i);
+        b->mover = (struct queue_mover){b, mover_move};
         b->links = (struct queue_links){
             .self = b,
             .broker = i,
@@ -460,12 +612,18 @@ void world_setup(void)
 
 void world_teardown(void)
 {
+    moves_forget_source(0);
     for (uint32_t i = 1; i <= BROKERS; i++) {
         if (world.brokers[i].q != NULL)
             queue_close(world.brokers[i].q);
         fault_disk_free(world.brokers[i].disk);
     }
     drop_letters(0);
+    while (moves_kept != NULL) {
+        struct letter *next = moves_kept->next;
+        letter_free(moves_kept);
+        moves_kept = next;
+    }
     catalog_close(world.catalog);
     arena_fini(&world.arena);
     folder_remove(world.dir);

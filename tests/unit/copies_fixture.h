@@ -18,9 +18,11 @@ struct broker {
     uint32_t id;
     struct fault_disk *disk;
     struct queue_links links;
+    struct queue_mover mover;
     struct queue *q; /* NULL: it is down */
     bool cut_off;    /* from the other brokers, and from the catalogue */
     unsigned alarms, moved;
+    unsigned moves; /* that it has sent to others */
 };
 
 struct world {
@@ -30,6 +32,10 @@ struct world {
     struct broker brokers[BROKERS + 1]; /* by id, from 1 */
     struct arena arena;
     uint64_t segment_bytes;
+    const char *hidden;      /* a topic of which one broker has not heard yet */
+    uint32_t hidden_from;    /* that broker */
+    bool holds_moves;        /* they stay on their way */
+    bool loses_move_answers; /* what was moved arrives, and nobody hears of it */
 };
 extern struct world world;
 
@@ -41,6 +47,9 @@ bool world_deliver(void);
 void world_settle(void);
 /* Time passes in steps of 100 ms, and all of that. */
 void world_pass(int64_t ms);
+
+/* All moves that were ever sent come once more, to this broker, as from one that woke up late. */
+void world_replay_moves(uint32_t to);
 
 void broker_start(uint32_t id);
 /* kill -9, or a power cut, which takes what was not synced. */
