@@ -78,6 +78,10 @@ enum err queue_copy_topic(struct queue *q, const struct topic_config *config, in
 /* It is gone: so are its logs. */
 void queue_copy_topic_gone(struct queue *q, const uint8_t topic[16]);
 
+/* The value under r/<tid> as of rev: the topic's redrives. An older one, or one of a topic that is
+ * not known, is not looked at. */
+void queue_copy_redrives(struct queue *q, const uint8_t topic[16], struct bytes value, int64_t rev);
+
 /* ---- events ---- */
 
 /* May block, where this broker has become a member. */

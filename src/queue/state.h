@@ -172,13 +172,16 @@ struct queue_topic {
     /* The housekeeper's own: of the redrive under way, since its last step. */
     uint64_t redriven;
     enum redrive_failure redrive_failure;
+    uint8_t redrive_id[16];  /* with links: that one */
     int64_t redrive_paid_us; /* partition time up to which its rate is used up; 0: not begun */
 
     UT_hash_handle by_name; /* guarded by topics_lk, as the rest */
     UT_hash_handle by_id;
     struct queue_topic *dropped_next;
-    int64_t freed_at_ms;              /* when its logs were removed */
-    struct redrives_config *redrives; /* owned; NULL: there was none yet */
+    int64_t freed_at_ms;                   /* when its logs were removed */
+    struct redrives_config *redrives;      /* owned; NULL: there was none yet */
+    int64_t redrives_rev;                  /* with links: of the catalogue's entry */
+    struct redrive_report *redrive_report; /* with links; owned */
     struct queue_topic *redriving_next;
 };
 
@@ -499,6 +502,11 @@ void receipt_write(const struct queue *q, const struct receipt *r,
 /* ERR_INVALID: no receipt that this broker wrote. */
 enum err receipt_read(const struct queue *q, struct bytes text, struct receipt *out) MUST_USE;
 
+/* ---- look.c ---- */
+
+enum err look_count(struct queue_partition *p, const struct topic_config *config, uint32_t gid,
+                    struct partition_counters *out) MUST_USE;
+
 /* ---- attempt.c ---- */
 
 void attempts_fini(struct queue *q);
@@ -666,6 +674,18 @@ void redrive_free(struct queue_topic *t);
 void redrive_arrived(struct queue_topic *t);
 void redrive_failed(struct queue_topic *t, enum redrive_failure failure);
 void redrive_call(struct queue *q);
+/* For copy_redrive.c. */
+bool redrive_is_active(const struct redrive_config *r);
+void redrive_link(struct queue_topic *t);
+void redrive_forget_locked(struct queue_topic *t);
+void redrives_put_first(struct redrives_config *list, const struct redrive_config *r);
+/* MOVEs of p that belong to a redrive are still open. */
+bool redrive_is_open(struct queue_partition *p);
+size_t redrive_plan(struct queue_partition *p, const struct redrive_config *r, size_t max,
+                    struct partition_grant *grant, bool *empty);
+size_t redrive_allowed(struct queue_topic *t, const struct redrive_config *r);
+void redrive_pay(struct queue_topic *t, const struct redrive_config *r, size_t n);
+int64_t redrive_pause_ms(const struct redrive_config *r, bool moved);
 
 /* ---- snapshot.c ---- */
 

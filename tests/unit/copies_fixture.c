@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "catalog/partition_key.h"
+#include "catalog/topic_json.h"
 #include "lib/folder.h"
 #include "queue/spread.h"
 
@@ -476,10 +477,26 @@ static void end_parking(void)
     }
 }
 
+/* All that are reached hear of each topic's redrives. */
+static void tell_redrives(void)
+{
+    struct catalog_kvs kvs = {0};
+    ck_assert_int_eq(catalog_list(world.catalog, "r/", &kvs), ERR_OK);
+    for (size_t i = 0; i < kvs.n; i++) {
+        uint8_t topic[16];
+        ck_assert(catalog_hex_read(kvs.at[i].key + 2, topic, sizeof topic));
+        for (uint32_t k = 1; k <= BROKERS; k++)
+            if (is_reached(k))
+                queue_copy_redrives(world.brokers[k].q, topic, kvs.at[i].value, kvs.at[i].mod_rev);
+    }
+    catalog_kvs_fini(&kvs);
+}
+
 void world_pass(int64_t ms)
 {
     for (; ms > 0; ms -= 100) {
         fake_clock_pass(&world.clock, 100);
+        tell_redrives();
         if (ms % 500 == 0)
             end_parking();
         for (uint32_t i = 1; i <= BROKERS; i++)
@@ -684,26 +701,30 @@ struct replica_key key_of(const char *name, uint32_t partition)
     return read_key(&of);
 }
 
+void elect_partition(const char *name, uint32_t partition, uint32_t leader)
+{
+    struct queue_copy_id of = id_of(name, partition);
+    struct replica_key key = read_key(&of);
+    int64_t version;
+    const struct replica_member *m = replica_key_find(&key, leader);
+    ck_assert(m != NULL && m->in_isr);
+    key.leader = leader;
+    key.epoch++;
+    key.op = key.epoch;
+    for (size_t k = 0; k < key.members_n; k++)
+        if (!is_reached(key.members[k].broker) && replica_key_isr_size(&key) > key.min_isr)
+            key.members[k].in_isr = false;
+    ck_assert(swap(&of, &key, &version));
+    tell_key(&of);
+    world_settle();
+}
+
 void elect(const char *name, uint32_t leader)
 {
     struct queue_topic *t = topic_at(leader, name);
-    for (uint32_t i = 0; i < t->partitions_n; i++) {
-        struct queue_copy_id of = id_of(name, i);
-        struct replica_key key = read_key(&of);
-        int64_t version;
-        const struct replica_member *m = replica_key_find(&key, leader);
-        ck_assert(m != NULL && m->in_isr);
-        key.leader = leader;
-        key.epoch++;
-        key.op = key.epoch;
-        for (size_t k = 0; k < key.members_n; k++)
-            if (!is_reached(key.members[k].broker) && replica_key_isr_size(&key) > key.min_isr)
-                key.members[k].in_isr = false;
-        ck_assert(swap(&of, &key, &version));
-        tell_key(&of);
-    }
+    for (uint32_t i = 0; i < t->partitions_n; i++)
+        elect_partition(name, i, leader);
     queue_topic_give_back(t);
-    world_settle();
 }
 
 struct replica_status status_of(uint32_t broker, const char *name, uint32_t partition)

@@ -62,6 +62,7 @@ void make_topic(uint32_t by, const char *name, uint32_t partitions, uint32_t cop
                 uint32_t leader, void (*set)(struct topic_config *));
 /* Of all partitions. The in-sync set loses who is down, as far as it may. */
 void elect(const char *name, uint32_t leader);
+void elect_partition(const char *name, uint32_t partition, uint32_t leader);
 /* With a reference. */
 struct queue_topic *topic_at(uint32_t broker, const char *name);
 struct replica_key key_of(const char *name, uint32_t partition);

@@ -340,6 +340,125 @@ START_TEST(letters_of_a_deleted_queue_come_back)
 }
 END_TEST
 
+/* ---- redrives ---- */
+
+/* Letters lie in three partitions, each led by another broker. */
+static void elect_one(const char *name, uint32_t partition, uint32_t leader)
+{
+    struct replica_key key = key_of(name, partition);
+    if (key.leader != leader)
+        elect_partition(name, partition, leader);
+}
+
+static void make_letters(unsigned n)
+{
+    make_topic(1, "dead", 3, 3, 1, NULL);
+    make_topic(1, "q", 1, 3, 1, with_dead_letters);
+    make_topic(1, "back", 1, 3, 2, NULL);
+    send_all(1, "q", n);
+    use_up(1, "q");
+    world_pass(500);
+    elect_one("dead", 1, 2);
+    elect_one("dead", 2, 3);
+}
+
+static enum err redrive(uint32_t broker, const char *to, uint32_t per_second, uint8_t id[16])
+{
+    struct queue_topic *t, *target = NULL;
+    ck_assert_int_eq(queue_topic_find(world.brokers[broker].q, BYTES_OF("dead"), &t), ERR_OK);
+    if (to != NULL)
+        ck_assert_int_eq(queue_topic_find(world.brokers[broker].q, bytes_of_text(to), &target),
+                         ERR_OK);
+    enum err e = queue_redrive_start(t, target, per_second, id);
+    if (target != NULL)
+        queue_topic_give_back(target);
+    queue_topic_give_back(t);
+    return e;
+}
+
+static struct queue_redrive newest(uint32_t broker)
+{
+    struct queue_topic *t;
+    struct queue_redrive r[QUEUE_REDRIVES_MAX];
+    ck_assert_int_eq(queue_topic_find(world.brokers[broker].q, BYTES_OF("dead"), &t), ERR_OK);
+    ck_assert_uint_ge(queue_redrives(t, r, QUEUE_REDRIVES_MAX), 1);
+    queue_topic_give_back(t);
+    return r[0];
+}
+
+START_TEST(a_redrive_moves_what_each_leader_has_and_ends_once)
+{
+    uint8_t id[16], other[16];
+    make_letters(40);
+    ck_assert_int_eq(redrive(3, "back", 0, id), ERR_OK);
+    ck_assert_int_eq(redrive(2, "back", 0, other), ERR_EXISTS);
+    world_pass(4000);
+    for (uint32_t i = 1; i <= BROKERS; i++) {
+        struct queue_redrive r = newest(i);
+        ck_assert_int_eq(r.state, QUEUE_REDRIVE_COMPLETED);
+        ck_assert(memcmp(r.id, id, sizeof id) == 0);
+        ck_assert_uint_eq(r.to_move, 40);
+        ck_assert_uint_eq(r.moved, 40);
+    }
+    ck_assert_str_eq(drain(2, "back"), all_bodies(40));
+    ck_assert_int_eq(redrive(2, NULL, 0, other), ERR_OK);
+    world_pass(2000);
+    ck_assert_int_eq(newest(1).state, QUEUE_REDRIVE_COMPLETED);
+    ck_assert_uint_eq(newest(1).moved, 0);
+}
+END_TEST
+
+START_TEST(a_redrive_goes_back_to_where_letters_came_from_whoever_leads_that)
+{
+    uint8_t id[16];
+    make_letters(12);
+    ck_assert_int_eq(redrive(2, NULL, 0, id), ERR_OK);
+    world_pass(4000);
+    ck_assert_int_eq(newest(3).state, QUEUE_REDRIVE_COMPLETED);
+    ck_assert_str_eq(drain(1, "q"), all_bodies(12));
+}
+END_TEST
+
+START_TEST(the_next_leader_goes_on_with_a_redrive)
+{
+    uint8_t id[16];
+    make_letters(40);
+    ck_assert_int_eq(redrive(2, "back", 20, id), ERR_OK);
+    world_pass(600);
+    ck_assert_int_eq(newest(1).state, QUEUE_REDRIVE_RUNNING);
+    broker_die(2, true);
+    elect("back", 3);
+    elect_one("dead", 1, 3);
+    world_pass(600);
+    broker_start(2);
+    world_pass(12000);
+    ck_assert_int_eq(newest(1).state, QUEUE_REDRIVE_COMPLETED);
+    ck_assert_int_eq(newest(2).state, QUEUE_REDRIVE_COMPLETED);
+    ck_assert_str_eq(drain(3, "back"), all_bodies(40));
+}
+END_TEST
+
+START_TEST(a_redrive_is_cancelled_at_any_broker)
+{
+    struct queue_topic *t;
+    uint8_t id[16];
+    uint64_t moved;
+    make_letters(40);
+    ck_assert_int_eq(redrive(1, "back", 6, id), ERR_OK);
+    world_pass(2000);
+    ck_assert_int_eq(queue_topic_find(world.brokers[3].q, BYTES_OF("dead"), &t), ERR_OK);
+    ck_assert_int_eq(queue_redrive_cancel(t, id, &moved), ERR_OK);
+    world_pass(3000);
+    ck_assert_int_eq(queue_redrive_cancel(t, id, &moved), ERR_NOT_FOUND);
+    queue_topic_give_back(t);
+    struct queue_redrive r = newest(1);
+    ck_assert_int_eq(r.state, QUEUE_REDRIVE_CANCELLED);
+    ck_assert_uint_ge(r.moved, 6);
+    ck_assert_uint_le(r.moved, 20);
+    ck_assert_uint_eq(counted(2, "back").visible, r.moved);
+}
+END_TEST
+
 /* Whatever dies, is cut off or comes late: at the end each letter is there once. */
 START_TEST(letters_arrive_once_whatever_happens)
 {
@@ -414,6 +533,10 @@ Suite *suite_new(void)
     tcase_add_test(t, a_bounded_number_is_under_way);
     tcase_add_test(t, a_queue_that_is_not_known_yet_is_waited_for);
     tcase_add_test(t, letters_of_a_deleted_queue_come_back);
+    tcase_add_test(t, a_redrive_moves_what_each_leader_has_and_ends_once);
+    tcase_add_test(t, a_redrive_goes_back_to_where_letters_came_from_whoever_leads_that);
+    tcase_add_test(t, the_next_leader_goes_on_with_a_redrive);
+    tcase_add_test(t, a_redrive_is_cancelled_at_any_broker);
     tcase_add_loop_test(t, letters_arrive_once_whatever_happens, 0, 3);
     suite_add_tcase(s, t);
     return s;
