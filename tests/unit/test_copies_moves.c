@@ -252,7 +252,7 @@ START_TEST(letters_of_one_group_arrive_in_order)
     struct got g = receive_at(2, "dead.fifo", 10, 30000);
     ck_assert_uint_eq(g.n, 8);
     for (size_t i = 0; i < g.n; i++) {
-        char body[16];
+        char body[32];
         snprintf(body, sizeof body, "m%03zu", i);
         ck_assert(bytes_equal(g.at[i].body, bytes_of_text(body)));
     }
