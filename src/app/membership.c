@@ -143,6 +143,11 @@ enum err membership_join(struct membership *m, struct queue *q)
     return e;
 }
 
+const struct queue_mover *membership_mover(const struct membership *m)
+{
+    return m->route == NULL ? NULL : route_mover(m->route);
+}
+
 const struct front_links *membership_links(const struct membership *m)
 {
     return m->route == NULL ? NULL : route_links(m->route);
@@ -156,6 +161,8 @@ void membership_resign(struct membership *m)
 
 void membership_leave(struct membership *m)
 {
+    if (m->route != NULL)
+        route_end(m->route); /* the housekeeper still runs, and may have something to move */
     if (m->cluster != NULL)
         cluster_leave(m->cluster);
 }

@@ -26,6 +26,8 @@ enum err membership_start(struct membership *m, const struct serve_options *o,
 /* The queue is open: the broker becomes one of the cluster's, and its fronts get their links to the
  * others. */
 enum err membership_join(struct membership *m, struct queue *q) MUST_USE;
+/* For the queue, after membership_start; NULL: the broker is alone. */
+const struct queue_mover *membership_mover(const struct membership *m);
 /* For the fronts, after membership_join; NULL: the broker is alone. */
 const struct front_links *membership_links(const struct membership *m);
 /* Others lead from now on; before the fronts' server stops. */

@@ -154,6 +154,7 @@ static enum err queue_start(struct broker *b)
     if (e == ERR_OK && m->catalog != NULL) {
         o.catalog = m->catalog;
         o.links = cluster_links(m->cluster);
+        o.mover = membership_mover(m);
     }
     if (e == ERR_OK)
         e = queue_open(&o, &b->queue);

@@ -218,6 +218,8 @@ struct cluster_key_name cluster_key_read(const char *key)
         name.kind = CLUSTER_KEY_SESSION;
     else if (strncmp(key, "t/", 2) == 0 && catalog_hex_read(key + 2, name.topic, sizeof name.topic))
         name.kind = CLUSTER_KEY_TOPIC;
+    else if (strncmp(key, "r/", 2) == 0 && catalog_hex_read(key + 2, name.topic, sizeof name.topic))
+        name.kind = CLUSTER_KEY_REDRIVES;
     else if (strncmp(key, "p/", 2) == 0 && partition_of(key + 2, &name))
         name.kind = CLUSTER_KEY_PARTITION;
     return name;

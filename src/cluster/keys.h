@@ -76,6 +76,7 @@ enum cluster_key_kind {
     CLUSTER_KEY_SESSION,
     CLUSTER_KEY_TOPIC,
     CLUSTER_KEY_PARTITION,
+    CLUSTER_KEY_REDRIVES,
 };
 struct cluster_key_name {
     enum cluster_key_kind kind;

@@ -16,6 +16,7 @@ static void topic_free(struct cluster_topic *t)
 {
     if (t->is_known)
         topic_config_fini(&t->config);
+    buf_fini(&t->redrives);
     mem_free(t->partitions);
     mem_free(t);
 }
@@ -83,6 +84,7 @@ static struct cluster_topic *topic_make(struct cluster_view *v, const uint8_t to
         return t;
     t = mem_new(sizeof *t);
     memcpy(t->id, topic, sizeof t->id);
+    t->redrives = BUF_EMPTY;
     struct cluster_topic **slot = &v->slots[slot_of(topic)];
     t->next_in_slot = *slot;
     *slot = t;
@@ -143,6 +145,18 @@ static void partition_put(struct cluster_view *v, struct cluster_topic *t, uint3
         note(NOTE_ERROR, "cluster", "%s cannot be read: %s", key, err_text(e));
     else
         partition_changed(v, t, n);
+}
+
+/* Of a topic that is known: in a list its partitions come before. */
+static void redrives_put(struct cluster_view *v, struct cluster_topic *t, struct bytes value,
+                         int64_t mod_rev)
+{
+    if (t == NULL || mod_rev <= t->redrives_rev)
+        return;
+    t->redrives_rev = mod_rev;
+    buf_clear(&t->redrives);
+    buf_put_bytes(&t->redrives, value);
+    memcpy(change_add(v, CLUSTER_CHANGE_REDRIVES)->topic, t->id, sizeof t->id);
 }
 
 static bool has_partitions(const struct cluster_topic *t)
@@ -316,6 +330,9 @@ static void put(struct cluster_view *v, const char *key, struct bytes value, int
         break;
     case CLUSTER_KEY_PARTITION:
         partition_put(v, topic_make(v, name.topic), name.partition, key, value, mod_rev);
+        break;
+    case CLUSTER_KEY_REDRIVES:
+        redrives_put(v, cluster_view_topic(v, name.topic), value, mod_rev);
         break;
     case CLUSTER_KEY_OTHER:
         break;

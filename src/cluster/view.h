@@ -42,6 +42,8 @@ struct cluster_topic {
     struct cluster_partition *partitions;
     uint32_t partitions_n; /* places, known or not */
     bool is_told;          /* the queue knows of it; work.c's */
+    int64_t redrives_rev;  /* of r/<tid>; 0: there was none yet */
+    struct buf redrives;   /* its value, which the queue reads; owned */
 };
 
 struct cluster_member {
@@ -59,6 +61,7 @@ struct cluster_member {
 enum cluster_change_kind {
     CLUSTER_CHANGE_TOPIC,      /* new, or its settings, or whether it is there */
     CLUSTER_CHANGE_PARTITION,  /* its key */
+    CLUSTER_CHANGE_REDRIVES,   /* a topic's */
     CLUSTER_CHANGE_BROKER,     /* registered, live, draining, or its addresses */
     CLUSTER_CHANGE_CONTROLLER, /* ctl */
 };

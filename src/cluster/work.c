@@ -21,6 +21,12 @@ static struct queue_copy_id id_of(const uint8_t topic[16], uint32_t partition)
     return of;
 }
 
+static void redrives_tell(struct cluster *c, struct cluster_topic *t)
+{
+    if (t != NULL && t->is_told && t->redrives_rev != 0)
+        queue_copy_redrives(c->queue, t->id, buf_bytes(&t->redrives), t->redrives_rev);
+}
+
 static void topic_tell(struct cluster *c, struct cluster_topic *t)
 {
     if (!cluster_view_is_whole(t))
@@ -32,8 +38,10 @@ static void topic_tell(struct cluster *c, struct cluster_topic *t)
     enum err e = queue_copy_topic(c->queue, &t->config, t->mod_rev, keys);
     mem_free(keys);
     t->is_told = e == ERR_OK;
-    if (e == ERR_OK)
+    if (e == ERR_OK) {
+        redrives_tell(c, t);
         return;
+    }
     note(NOTE_WARNING, "cluster", "the topic %s cannot be taken up yet: %s", t->config.name,
          err_text(e));
     c->has_untold = true;
@@ -63,6 +71,9 @@ static void change_tell(struct cluster *c, const struct cluster_change *change)
         } else if (t != NULL && !t->is_told) {
             topic_tell(c, t);
         }
+        break;
+    case CLUSTER_CHANGE_REDRIVES:
+        redrives_tell(c, t);
         break;
     case CLUSTER_CHANGE_BROKER:
         broker_tell(c, change->broker);

@@ -224,9 +224,14 @@ struct plog_id plog_log_id(const struct plog_log *l)
     return l->id;
 }
 
+void *plog_log_owner(const struct plog_log *l)
+{
+    return __atomic_load_n(&l->owner, __ATOMIC_ACQUIRE);
+}
+
 void plog_log_own(struct plog_log *l, void *owner)
 {
-    l->owner = owner;
+    __atomic_store_n(&l->owner, owner, __ATOMIC_RELEASE);
 }
 
 bool plog_log_damaged(const struct plog_log *l, const char **where)

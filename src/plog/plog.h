@@ -99,6 +99,7 @@ enum err plog_remove(struct plog *p, struct plog_log *l) MUST_USE;
 
 struct plog_id plog_log_id(const struct plog_log *l);
 void plog_log_own(struct plog_log *l, void *owner);
+void *plog_log_owner(const struct plog_log *l); /* NULL: nobody was named */
 /* True when the log's files are damaged; `*where` is then a line that names file and offset. */
 bool plog_log_damaged(const struct plog_log *l, const char **where);
 

@@ -37,6 +37,37 @@ struct queue_links {
     enum err (*place)(void *self, uint32_t partitions, uint32_t copies, uint32_t *members);
 };
 
+/* ---- moves to partitions that another broker leads ---- */
+
+enum { QUEUE_MOVE_MESSAGE_BYTES_MAX = 4 << 20 };
+#define QUEUE_MOVE_AGE_MS_MAX (INT64_C(1) << 52)
+
+/* A message on its way from a partition to one of another topic. */
+struct queue_move {
+    uint8_t topic[16]; /* the target */
+    uint32_t partition;
+    uint32_t broker;       /* who leads it, as far as is known; not sent */
+    uint64_t source_epoch; /* that the source is led in: tells who has asked, decides nothing */
+    int64_t age_ms;        /* of the message; brokers' times are not compared */
+    struct bytes message;  /* a payload of RECORD_MESSAGE (partition/record.h) with its origin: the
+                              source, its name, seq and floor. Lent */
+};
+
+struct queue_mover {
+    void *self;
+    /* No lock is held. Copies what it needs, does not block, and calls done(arg) once, from any
+     * thread or from within. ERR_OK: the message is at the target, committed. Else it may be there
+     * or not, and it is asked again; `leader`: who leads the target, as was answered; 0: nothing
+     * was said. */
+    void (*move)(void *self, const struct queue_move *m,
+                 void (*done)(void *arg, enum err e, uint32_t leader), void *arg);
+};
+
+/* The other side: the message is in t once all that it left in w is committed. The same move again
+ * changes nothing. ERR_CORRUPT: not a move, or not one for t. Else errors as queue_send_to. */
+enum err queue_move_take(struct queue_topic *t, const struct queue_move *m,
+                         struct queue_wait *w) MUST_USE;
+
 /* ---- topics, as the catalogue tells of them ---- */
 
 /* A topic is there (state ready or deleting), or its settings have changed: makes it known, with
@@ -46,6 +77,10 @@ enum err queue_copy_topic(struct queue *q, const struct topic_config *config, in
                           const struct replica_key *keys) MUST_USE;
 /* It is gone: so are its logs. */
 void queue_copy_topic_gone(struct queue *q, const uint8_t topic[16]);
+
+/* The value under r/<tid> as of rev: the topic's redrives. An older one, or one of a topic that is
+ * not known, is not looked at. */
+void queue_copy_redrives(struct queue *q, const uint8_t topic[16], struct bytes value, int64_t rev);
 
 /* ---- events ---- */
 

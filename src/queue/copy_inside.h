@@ -110,6 +110,14 @@ void copy_put_state(struct queue_partition *p);
 /* Serves if all is folded and READY was given. */
 void copy_serve_if_folded_locked(struct queue_partition *p, struct copy_after *after);
 
+/* ---- copy_redrive.c: a topic whose partitions several brokers lead ---- */
+
+/* As queue_redrive_start and _cancel, in the catalogue: [job]. */
+enum err copy_redrive_start(struct queue_topic *t, struct redrive_config *r) MUST_USE;
+enum err copy_redrive_cancel(struct queue_topic *t, const uint8_t id[16], uint64_t *moved) MUST_USE;
+/* The housekeeper's: one step of what is led here. When it wants to go on. */
+int64_t copy_redrive_step(struct queue_topic *t, bool *ended);
+
 /* ---- copy_topic.c ---- */
 
 /* If this broker is one of the key's members and p has no log here, it gets one. Blocks. */

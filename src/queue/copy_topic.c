@@ -44,10 +44,13 @@ static void search_log(void *arg, struct plog_log *log)
 {
     struct search *s = arg;
     struct plog_id id = plog_log_id(log);
-    if (id.partition == s->id.partition && memcmp(id.topic, s->id.topic, sizeof id.topic) == 0)
+    if (plog_log_owner(log) == NULL && id.partition == s->id.partition &&
+        memcmp(id.topic, s->id.topic, sizeof id.topic) == 0)
         s->log = log;
 }
 
+/* One that no partition of this life has had: a topic that was deleted here removes its logs
+ * itself, once nobody holds it any more. */
 static struct plog_log *find_log(struct queue *q, const uint8_t topic[16], uint32_t partition)
 {
     struct search s = {.id = {.partition = partition}};

@@ -116,8 +116,8 @@ void copy_forget_state_locked(struct queue_partition *p)
     heads_fini(&p->heads);
     memset(&p->heads, 0, sizeof p->heads);
     window_drop_locked(p);
-    p->moves_newest = p->moves_watched = (struct move_place){0, 0};
-    p->moves_committed_end = 0;
+    memset(&p->moves, 0, sizeof p->moves);
+    memset(&p->closings, 0, sizeof p->closings);
     p->finished_number = p->finished_end = 0;
     c->fold_life++;
     /* All that was folded in is committed, or the state is not what the others will have. */

@@ -16,6 +16,7 @@ void house_init(struct queue *q)
     lock_signal_init(&q->house_changed);
     heap_init(&q->alarms);
     heap_init(&q->keeps);
+    q->trips_due_ms = INT64_MAX;
 }
 
 void house_fini(struct queue *q)
@@ -106,15 +107,22 @@ static void tell_failure(struct queue *q, struct queue_topic **topics, size_t n)
 
 static void drive_moves(struct queue *q, struct queue_topic **topics, size_t n)
 {
+    int64_t now_ms = queue_now_ms(q);
     __atomic_store_n(&q->moves_open, false, __ATOMIC_RELEASE);
     q->moves_later = false;
+    q->trips_due_ms = INT64_MAX;
     if (plog_failed(q->plog))
         return;
     for (size_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < topics[i]->partitions_n; k++) {
             struct queue_partition *p = &topics[i]->partitions[k];
-            if (!p->closed && __atomic_exchange_n(&p->moves_open, false, __ATOMIC_ACQ_REL))
+            if (p->closed)
+                continue;
+            bool due = p->trips_due_ms != 0 && p->trips_due_ms <= now_ms;
+            if (__atomic_exchange_n(&p->moves_open, false, __ATOMIC_ACQ_REL) || due)
                 move_drive(p);
+            if (p->trips_due_ms != 0 && p->trips_due_ms < q->trips_due_ms)
+                q->trips_due_ms = p->trips_due_ms;
         }
 }
 
@@ -179,7 +187,8 @@ int64_t queue_housekeep(struct queue *q)
     plog_write_if_due(q->plog);
     int64_t now_ms = queue_now_ms(q);
     bool due = now_ms >= q->house_next_ms;
-    bool moves = __atomic_load_n(&q->moves_open, __ATOMIC_ACQUIRE) || (due && q->moves_later);
+    bool moves = __atomic_load_n(&q->moves_open, __ATOMIC_ACQUIRE) || (due && q->moves_later) ||
+                 now_ms >= q->trips_due_ms;
     if (moves || (plog_failed(q->plog) && !q->failure_told)) {
         size_t n;
         struct queue_topic **topics = topics_lend(q, &n);
@@ -206,6 +215,8 @@ int64_t queue_housekeep(struct queue *q)
     lock_give(&q->house_lk);
     if (q->redrive_next_ms < next_ms)
         next_ms = q->redrive_next_ms;
+    if (q->trips_due_ms < next_ms)
+        next_ms = q->trips_due_ms;
     int64_t clean_ms = clean_next_ms(q), compact_ms = compact_next_ms(q);
     if (compact_ms < clean_ms)
         clean_ms = compact_ms;

@@ -45,8 +45,8 @@ static enum err count_locked(struct queue_partition *p, const struct topic_confi
     return partition_count(p->state, &view, gid, due_next, out);
 }
 
-static enum err count_partition(struct queue_partition *p, const struct topic_config *config,
-                                uint32_t gid, struct partition_counters *out)
+enum err look_count(struct queue_partition *p, const struct topic_config *config, uint32_t gid,
+                    struct partition_counters *out)
 {
     enum err e;
     uint64_t need = 0;
@@ -78,7 +78,7 @@ enum err queue_count(struct queue_topic *t, struct bytes group, struct queue_cou
         e = ERR_NOT_FOUND;
     for (uint32_t i = 0; e == ERR_OK && ws != NULL && i < t->partitions_n; i++) {
         struct partition_counters c;
-        e = count_partition(&t->partitions[i], config, ws->gid, &c);
+        e = look_count(&t->partitions[i], config, ws->gid, &c);
         if (e == ERR_CLOSED) { /* the others are counted */
             e = ERR_OK;
             continue;
@@ -107,7 +107,7 @@ enum err queue_count_place(struct queue_topic *t, struct bytes group, uint32_t p
     if (e == ERR_OK && !queue_copy_is_ours(t, partition))
         e = ERR_NOT_LEADER;
     if (e == ERR_OK && ws != NULL)
-        e = count_partition(p, queue_topic_config(t), ws->gid, &c);
+        e = look_count(p, queue_topic_config(t), ws->gid, &c);
     if (e != ERR_OK)
         return e;
     lock_take(&p->lk);
@@ -129,7 +129,7 @@ void queue_partition_look(struct queue_topic *t, uint32_t partition,
         return;
     }
     struct partition_counters c;
-    if (count_partition(p, queue_topic_config(t), GID_DEFAULT, &c) == ERR_OK)
+    if (look_count(p, queue_topic_config(t), GID_DEFAULT, &c) == ERR_OK)
         out->counters = (struct queue_counters){c.visible, c.in_flight, c.delayed, c.moving};
     out->start_offset = plog_start_offset(p->log);
     out->start_number = plog_start_number(p->log);

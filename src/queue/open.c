@@ -20,6 +20,7 @@ static struct queue *queue_new(const struct queue_options *o)
     q->disk = o->disk;
     q->clock = o->clock;
     q->links = o->links;
+    q->mover = o->mover;
     q->rng = o->rng;
     q->snapshot_log_bytes = o->snapshot_log_bytes == 0 ? space_share(q, snapshot_log_bytes_default)
                                                        : o->snapshot_log_bytes;

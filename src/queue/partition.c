@@ -27,6 +27,7 @@ void partition_fini(struct queue_partition *p)
     snapshot_count(p->q, -(int64_t)p->log_bytes);
     partition_window_free(p->window);
     partition_free(p->state);
+    trips_free(p);
     copy_fini(p);
     mem_free(p->looks);
     heads_fini(&p->heads);

@@ -60,15 +60,16 @@ struct queue_options {
      * opening, and logs that no topic has claimed are kept. */
     struct catalog *catalog;
     const struct queue_links *links;
-    const struct clock *clock;   /* borrowed */
-    struct rng rng;              /* ids; its own copy */
-    uint8_t fresh_secret[32];    /* becomes the receipt secret at a first start */
-    uint32_t segment_bytes;      /* 0: default */
-    uint32_t cache_bytes;        /* 0: default */
-    uint32_t journal_bytes;      /* each file of the journal, the first one too; 0: default */
-    uint64_t snapshot_log_bytes; /* snapshot a partition after so much log; 0: 64 MiB */
-    uint64_t in_flight_max;      /* leases a partition and group; 0: 120,000 */
-    size_t compact_keys_max;     /* keys that one pass of compaction remembers; 0: 390,000 */
+    const struct queue_mover *mover; /* what carries moves to other brokers; borrowed; NULL: none */
+    const struct clock *clock;       /* borrowed */
+    struct rng rng;                  /* ids; its own copy */
+    uint8_t fresh_secret[32];        /* becomes the receipt secret at a first start */
+    uint32_t segment_bytes;          /* 0: default */
+    uint32_t cache_bytes;            /* 0: default */
+    uint32_t journal_bytes;          /* each file of the journal, the first one too; 0: default */
+    uint64_t snapshot_log_bytes;     /* snapshot a partition after so much log; 0: 64 MiB */
+    uint64_t in_flight_max;          /* leases a partition and group; 0: 120,000 */
+    size_t compact_keys_max;         /* keys that one pass of compaction remembers; 0: 390,000 */
 };
 
 /* Recovers everything and is ready to serve. Errors as plog_open and catalog_open. */

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 enum {
@@ -20,7 +21,7 @@ enum {
     US_PER_S = 1000000,
 };
 
-static bool is_active(const struct redrive_config *r)
+bool redrive_is_active(const struct redrive_config *r)
 {
     return r->state == REDRIVE_RUNNING || r->state == REDRIVE_CANCELLING;
 }
@@ -28,6 +29,7 @@ static bool is_active(const struct redrive_config *r)
 void redrive_free(struct queue_topic *t)
 {
     mem_free(t->redrives);
+    mem_free(t->redrive_report);
 }
 
 void redrive_arrived(struct queue_topic *t)
@@ -71,23 +73,29 @@ static enum err store(struct queue_topic *t)
     return e;
 }
 
-static void call(struct queue *q)
+void redrive_call(struct queue *q)
 {
     __atomic_store_n(&q->redrives_called, true, __ATOMIC_RELEASE);
     house_call(q);
 }
 
-static void link(struct queue_topic *t)
+/* Nothing new for one that is in the list already. */
+void redrive_link(struct queue_topic *t)
 {
     struct queue *q = t->q;
     lock_take(&q->topics_lk);
-    t->redriving_next = q->redriving;
-    q->redriving = t;
+    struct queue_topic *at = q->redriving;
+    while (at != NULL && at != t)
+        at = at->redriving_next;
+    if (at == NULL) {
+        t->redriving_next = q->redriving;
+        q->redriving = t;
+    }
     lock_give(&q->topics_lk);
-    call(q);
+    redrive_call(q);
 }
 
-static void forget_locked(struct queue_topic *t)
+void redrive_forget_locked(struct queue_topic *t)
 {
     lock_check_held(&t->q->topics_lk);
     struct queue_topic **at = &t->q->redriving;
@@ -101,7 +109,7 @@ static void forget_locked(struct queue_topic *t)
 void redrive_forget(struct queue_topic *t)
 {
     lock_take(&t->q->topics_lk);
-    forget_locked(t);
+    redrive_forget_locked(t);
     lock_give(&t->q->topics_lk);
 }
 
@@ -118,9 +126,9 @@ enum err redrive_recover(struct queue_topic *t)
         e = redrives_config_decode(kv.value, t->redrives);
     }
     catalog_kv_fini(&kv);
-    if (e == ERR_OK && t->redrives->n > 0 && is_active(&t->redrives->at[0])) {
+    if (e == ERR_OK && t->redrives->n > 0 && redrive_is_active(&t->redrives->at[0])) {
         if (t->redrives->at[0].ends_n == t->partitions_n)
-            link(t);
+            redrive_link(t);
         else
             e = ERR_CORRUPT;
     }
@@ -156,7 +164,24 @@ static size_t active_n_locked(const struct queue *q)
     return n;
 }
 
-/* In front of the list, which forgets its oldest. */
+/* The list forgets its oldest. */
+void redrives_put_first(struct redrives_config *list, const struct redrive_config *r)
+{
+    if (list->n < REDRIVES_MAX)
+        list->n++;
+    memmove(&list->at[1], &list->at[0], (list->n - 1) * sizeof list->at[0]);
+    list->at[0] = *r;
+}
+
+static void make_id(struct queue *q, struct redrive_config *r)
+{
+    lock_take(&q->topics_lk);
+    rng_fill(&q->rng, r->id, sizeof r->id);
+    lock_give(&q->topics_lk);
+    r->id[6] = (uint8_t)((r->id[6] & 0x0f) | 0x40); /* RFC 9562, version 4 */
+    r->id[8] = (uint8_t)((r->id[8] & 0x3f) | 0x80);
+}
+
 static enum err add(struct queue_topic *t, struct redrive_config *r)
 {
     struct queue *q = t->q;
@@ -165,19 +190,12 @@ static enum err add(struct queue_topic *t, struct redrive_config *r)
     if (t->redrives == NULL)
         t->redrives = mem_new(sizeof *t->redrives);
     struct redrives_config *list = t->redrives;
-    if (list->n > 0 && is_active(&list->at[0]))
+    if (list->n > 0 && redrive_is_active(&list->at[0]))
         e = ERR_EXISTS;
     else if (active_n_locked(q) >= QUEUE_REDRIVES_ACTIVE_MAX)
         e = ERR_FULL;
-    if (e == ERR_OK) {
-        rng_fill(&q->rng, r->id, sizeof r->id);
-        r->id[6] = (uint8_t)((r->id[6] & 0x0f) | 0x40); /* RFC 9562, version 4 */
-        r->id[8] = (uint8_t)((r->id[8] & 0x3f) | 0x80);
-        if (list->n < REDRIVES_MAX)
-            list->n++;
-        memmove(&list->at[1], &list->at[0], (list->n - 1) * sizeof list->at[0]);
-        list->at[0] = *r;
-    }
+    if (e == ERR_OK)
+        redrives_put_first(list, r);
     lock_give(&q->topics_lk);
     return e;
 }
@@ -189,6 +207,21 @@ static void take_back(struct queue_topic *t)
     list->n--;
     memmove(&list->at[0], &list->at[1], list->n * sizeof list->at[0]);
     lock_give(&t->q->topics_lk);
+}
+
+static enum err start_here(struct queue_topic *t, struct redrive_config *r)
+{
+    enum err e = measure(t, r);
+    if (e == ERR_OK)
+        e = add(t, r);
+    if (e != ERR_OK)
+        return e;
+    e = store(t);
+    if (e == ERR_OK)
+        redrive_link(t);
+    else
+        take_back(t);
+    return e;
 }
 
 enum err queue_redrive_start(struct queue_topic *t, struct queue_topic *target,
@@ -204,19 +237,11 @@ enum err queue_redrive_start(struct queue_topic *t, struct queue_topic *target,
         memcpy(r->target, target->name, sizeof r->target);
         memcpy(r->target_id, target->id.at, sizeof r->target_id);
     }
+    make_id(t->q, r);
     if (e == ERR_OK)
-        e = measure(t, r);
+        e = t->q->links != NULL ? copy_redrive_start(t, r) : start_here(t, r);
     if (e == ERR_OK)
-        e = add(t, r);
-    if (e == ERR_OK) {
-        e = store(t);
-        if (e == ERR_OK) {
-            memcpy(id, r->id, sizeof r->id);
-            link(t);
-        } else {
-            take_back(t);
-        }
-    }
+        memcpy(id, r->id, sizeof r->id);
     mem_free(r);
     return e;
 }
@@ -225,10 +250,12 @@ enum err queue_redrive_cancel(struct queue_topic *t, const uint8_t id[16], uint6
 {
     enum err e = ERR_NOT_FOUND;
     uint64_t until_now = 0;
+    if (t->q->links != NULL)
+        return copy_redrive_cancel(t, id, moved);
     lock_take(&t->q->topics_lk);
     struct redrive_config *r =
         t->redrives != NULL && t->redrives->n > 0 ? &t->redrives->at[0] : NULL;
-    if (r != NULL && is_active(r) && memcmp(r->id, id, sizeof r->id) == 0) {
+    if (r != NULL && redrive_is_active(r) && memcmp(r->id, id, sizeof r->id) == 0) {
         r->state = REDRIVE_CANCELLING;
         until_now = r->moved;
         e = ERR_OK;
@@ -239,7 +266,7 @@ enum err queue_redrive_cancel(struct queue_topic *t, const uint8_t id[16], uint6
     if (e != ERR_OK)
         return e;
     *moved = until_now;
-    call(t->q);
+    redrive_call(t->q);
     return ERR_OK;
 }
 
@@ -268,7 +295,7 @@ size_t queue_redrives(struct queue_topic *t, struct queue_redrive *out, size_t r
 /* ---- going on ---- */
 
 /* MOVEs of this partition that belong to a redrive are still open. */
-static bool is_open(struct queue_partition *p)
+bool redrive_is_open(struct queue_partition *p)
 {
     struct partition_move moves[64];
     uint64_t from = 0;
@@ -310,8 +337,8 @@ static enum err plan_locked(struct queue_partition *p, const struct redrive_conf
 }
 
 /* Appends up to `max` MOVEs; answers how many. `*empty`: nothing is left to be planned. */
-static size_t plan(struct queue_partition *p, const struct redrive_config *r, size_t max,
-                   struct partition_grant *grant, bool *empty)
+size_t redrive_plan(struct queue_partition *p, const struct redrive_config *r, size_t max,
+                    struct partition_grant *grant, bool *empty)
 {
     size_t n = 0;
     uint64_t need = 0;
@@ -347,8 +374,8 @@ static size_t plan_all(struct queue_topic *t, const struct redrive_config *r, si
         bool none = false;
         if (p->closed)
             continue;
-        if (!is_open(p))
-            n += plan(p, r, max - n, grant, &none);
+        if (!redrive_is_open(p))
+            n += redrive_plan(p, r, max - n, grant, &none);
         *empty = *empty && none;
     }
     *empty = *empty && n == 0;
@@ -360,7 +387,7 @@ static size_t plan_all(struct queue_topic *t, const struct redrive_config *r, si
 
 /* How many messages the rate allows by now. A redrive that was held up does not make up for more
  * than a second. */
-static size_t allowed(struct queue_topic *t, const struct redrive_config *r)
+size_t redrive_allowed(struct queue_topic *t, const struct redrive_config *r)
 {
     int64_t now_us = queue_now_ms(t->q) * 1000;
     if (r->per_second_max == 0)
@@ -373,7 +400,7 @@ static size_t allowed(struct queue_topic *t, const struct redrive_config *r)
     return n < 0 ? 0 : n < STEP_MESSAGES_MAX ? (size_t)n : STEP_MESSAGES_MAX;
 }
 
-static void pay(struct queue_topic *t, const struct redrive_config *r, size_t n)
+void redrive_pay(struct queue_topic *t, const struct redrive_config *r, size_t n)
 {
     if (r->per_second_max > 0)
         t->redrive_paid_us += (int64_t)n * US_PER_S / r->per_second_max;
@@ -400,13 +427,13 @@ static bool move_some(struct queue_topic *t, const struct redrive_config *r)
     if (runs && !target_is_there(t->q, r)) {
         redrive_failed(t, REDRIVE_NO_TARGET);
     } else if (runs) {
-        size_t n = plan_all(t, r, allowed(t, r), &exhausted);
-        pay(t, r, n);
+        size_t n = plan_all(t, r, redrive_allowed(t, r), &exhausted);
+        redrive_pay(t, r, n);
         if (n > 0)
             queue_commit_all(t->q);
     }
     for (uint32_t i = 0; i < t->partitions_n; i++)
-        if (!t->partitions[i].closed && is_open(&t->partitions[i]))
+        if (!t->partitions[i].closed && redrive_is_open(&t->partitions[i]))
             move_drive(&t->partitions[i]);
     return exhausted;
 }
@@ -416,7 +443,7 @@ static bool settle(struct queue_topic *t, const struct redrive_config *before, b
 {
     bool open = false;
     for (uint32_t i = 0; i < t->partitions_n && !open; i++)
-        open = is_open(&t->partitions[i]);
+        open = redrive_is_open(&t->partitions[i]);
     lock_take(&t->q->topics_lk);
     struct redrive_config *r = &t->redrives->at[0]; /* nobody starts one while this is active */
     r->moved += t->redriven;
@@ -428,10 +455,11 @@ static bool settle(struct queue_topic *t, const struct redrive_config *before, b
     } else if (!open && exhausted) {
         r->state = REDRIVE_COMPLETED;
     }
-    bool ended = !is_active(r), changed = ended || t->redriven > 0 || r->state != before->state;
+    bool ended = !redrive_is_active(r),
+         changed = ended || t->redriven > 0 || r->state != before->state;
     if (ended) {
         r->ends_n = 0;
-        forget_locked(t); /* before the next one can be started, which will be linked */
+        redrive_forget_locked(t); /* before the next one can be started, which will be linked */
     }
     t->redriven = 0;
     lock_give(&t->q->topics_lk);
@@ -446,6 +474,16 @@ static bool settle(struct queue_topic *t, const struct redrive_config *before, b
     return ended;
 }
 
+int64_t redrive_pause_ms(const struct redrive_config *r, bool moved)
+{
+    int64_t pause_ms = moved ? 0 : STUCK_PAUSE_MS;
+    if (r->per_second_max > 0) {
+        pause_ms = 1000 / r->per_second_max;
+        pause_ms = pause_ms > RATED_PAUSE_MS ? pause_ms : RATED_PAUSE_MS;
+    }
+    return pause_ms;
+}
+
 /* When it wants to go on. */
 static int64_t step_one(struct queue_topic *t, bool *ended)
 {
@@ -455,11 +493,7 @@ static int64_t step_one(struct queue_topic *t, bool *ended)
     lock_give(&t->q->topics_lk);
     bool exhausted = move_some(t, r);
     /* What could not be moved waits for a target that is overloaded or closed. */
-    int64_t pause_ms = t->redriven > 0 ? 0 : STUCK_PAUSE_MS;
-    if (r->per_second_max > 0) {
-        pause_ms = 1000 / r->per_second_max;
-        pause_ms = pause_ms > RATED_PAUSE_MS ? pause_ms : RATED_PAUSE_MS;
-    }
+    int64_t pause_ms = redrive_pause_ms(r, t->redriven > 0);
     *ended = settle(t, r, exhausted);
     mem_free(r);
     return queue_now_ms(t->q) + pause_ms;
@@ -488,7 +522,7 @@ int64_t redrive_step(struct queue *q)
         bool ended = false;
         int64_t ms = INT64_MAX;
         if (topic_check(t) == ERR_OK)
-            ms = step_one(t, &ended);
+            ms = q->links != NULL ? copy_redrive_step(t, &ended) : step_one(t, &ended);
         else
             redrive_forget(t);
         if (!ended && ms < next_ms)

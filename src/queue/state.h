@@ -38,10 +38,14 @@ enum {
     JOB_THREADS = 16, /* the catalogue thread and its helpers */
 };
 
-/* A place in a log behind MOVE records: all moves below seq_end lie below offset. */
+/* A place in a log behind records of moves: those of all moves below seq_end lie below offset. */
 struct move_place {
     uint64_t seq_end;
     uint64_t offset;
+};
+struct move_watch {
+    struct move_place newest, watched; /* offset 0: none */
+    uint64_t committed;                /* those of all moves below this seq are committed */
 };
 
 /* What the cleaner remembers of a segment from look to look. */
@@ -88,8 +92,8 @@ struct queue_partition {
 
     struct heads heads; /* of topics that let their oldest messages go */
 
-    struct move_place moves_newest, moves_watched; /* offset 0: none */
-    uint64_t moves_committed_end;                  /* MOVEs below this seq are committed */
+    struct move_watch moves;    /* of MOVEs */
+    struct move_watch closings; /* with links: of MOVEDs and UNMOVEs of all moves below a seq */
 
     struct heap_node keep; /* in queue.keeps; guarded by house_lk */
 
@@ -102,6 +106,8 @@ struct queue_partition {
     size_t looks_n;
     int64_t clean_look_ms; /* not before */
     uint64_t clean_seen_end;
+    struct move_trips *trips; /* with links: moves under way; NULL: none yet */
+    int64_t trips_due_ms;     /* the queue's time when one is tried again; 0: none waits */
     /* of compact topics: since the last pass that ended */
     uint64_t compacted_offset; /* what lies below is clean */
     int64_t compact_late_ms;   /* from then on, what is dirty is compacted however little it is */
@@ -162,13 +168,16 @@ struct queue_topic {
     /* The housekeeper's own: of the redrive under way, since its last step. */
     uint64_t redriven;
     enum redrive_failure redrive_failure;
+    uint8_t redrive_id[16];  /* with links: that one */
     int64_t redrive_paid_us; /* partition time up to which its rate is used up; 0: not begun */
 
     UT_hash_handle by_name; /* guarded by topics_lk, as the rest */
     UT_hash_handle by_id;
     struct queue_topic *dropped_next;
-    int64_t freed_at_ms;              /* when its logs were removed */
-    struct redrives_config *redrives; /* owned; NULL: there was none yet */
+    int64_t freed_at_ms;                   /* when its logs were removed */
+    struct redrives_config *redrives;      /* owned; NULL: there was none yet */
+    int64_t redrives_rev;                  /* with links: of the catalogue's entry */
+    struct redrive_report *redrive_report; /* with links; owned */
     struct queue_topic *redriving_next;
 };
 
@@ -249,6 +258,7 @@ struct queue {
     struct plog *plog;
     struct catalog *catalog;
     const struct queue_links *links; /* NULL: the broker is alone */
+    const struct queue_mover *mover; /* NULL: nothing goes to other brokers */
     int64_t stamp_ms;                /* partition time of the last round of the life before */
     uint64_t epoch;                  /* of this life; without links */
     struct digest_hmac receipt_key, receipt_key_previous;
@@ -281,7 +291,8 @@ struct queue {
     int64_t house_next_ms;
     int64_t redrive_next_ms; /* when redrives go on; INT64_MAX: there is none */
     bool failure_told;
-    bool moves_later; /* some could not be driven and are tried again in a second */
+    bool moves_later;     /* some could not be driven and are tried again in a second */
+    int64_t trips_due_ms; /* the earliest of all partitions; INT64_MAX: none waits */
     struct queue_cleaning cleaning;
     struct queue_compaction compaction;
 
@@ -487,6 +498,11 @@ void receipt_write(const struct queue *q, const struct receipt *r,
 /* ERR_INVALID: no receipt that this broker wrote. */
 enum err receipt_read(const struct queue *q, struct bytes text, struct receipt *out) MUST_USE;
 
+/* ---- look.c ---- */
+
+enum err look_count(struct queue_partition *p, const struct topic_config *config, uint32_t gid,
+                    struct partition_counters *out) MUST_USE;
+
 /* ---- attempt.c ---- */
 
 void attempts_fini(struct queue *q);
@@ -585,6 +601,36 @@ void compact_stop(struct queue *q);
 
 /* ---- move.c ---- */
 
+enum { MOVES_AT_A_TIME = 64 };
+
+enum move_ready {
+    MOVE_READY,
+    MOVE_GONE,      /* purged or expired: there is nothing left to move */
+    MOVE_NO_TARGET, /* none that is known here */
+    MOVE_NO_SOURCE, /* it goes back to where it came from, and came from nowhere */
+    MOVE_LATER,     /* it cannot be read now */
+};
+struct move_plan {
+    struct reader reader; /* lends the record its bytes */
+    bool was_read;
+    struct id_hash group_hash; /* once it was read; of a FIFO topic */
+    struct uuid target_id;     /* looked for ... */
+    struct bytes target_name;  /* ... and then by this name; n = 0: not */
+    /* MOVE_READY: */
+    struct queue_topic *target; /* with a reference */
+    uint32_t partition;
+    int64_t age_ms;
+    struct record record; /* as it arrives, but for its times */
+};
+/* Reads the message of a move and finds where it goes. In any case move_plan_fini must follow. */
+enum move_ready move_plan(struct queue_partition *p, const struct partition_move *move,
+                          uint64_t floor, struct move_plan *plan);
+void move_plan_fini(struct move_plan *plan);
+/* Appends MOVED or UNMOVE. ERR_GONE: the move is not open any more. Else it stays open. */
+enum err move_close(struct queue_partition *p, uint64_t seq, bool called_off) MUST_USE;
+/* The first MOVES_AT_A_TIME of those that are open and committed, from seq `from` on. */
+size_t move_committed(struct queue_partition *p, uint64_t from, struct partition_move *moves,
+                      uint64_t *floor);
 /* The housekeeper's: drives all committed open moves of p as far as they go. Blocks. */
 void move_drive(struct queue_partition *p);
 /* A MOVE with this seq was appended and the log ends behind it. */
@@ -595,6 +641,19 @@ bool move_committed_locked(struct queue_partition *p);
 void move_call(struct queue_partition *p);
 /* At a start: all open moves are committed, and to be driven. */
 void move_recover(struct queue_partition *p);
+
+/* ---- move_take.c ---- */
+
+/* ERR_OK: the message is in `to`, once; `*committed`: for good. Else as partition_check_locked. */
+enum err move_arrive_locked(struct queue_partition *to, int64_t age_ms, struct record *r,
+                            bool *committed) MUST_USE;
+
+/* ---- move_trip.c: the moves of partitions that have copies elsewhere ---- */
+
+/* The housekeeper's: begins those that may be begun, ends those that have arrived. */
+void trips_drive(struct queue_partition *p);
+/* p is about to be freed. */
+void trips_free(struct queue_partition *p);
 
 /* ---- redrive.c ---- */
 
@@ -610,6 +669,19 @@ void redrive_free(struct queue_topic *t);
 /* For move.c, on the housekeeper's thread: a message of t's redrive has arrived; or cannot. */
 void redrive_arrived(struct queue_topic *t);
 void redrive_failed(struct queue_topic *t, enum redrive_failure failure);
+void redrive_call(struct queue *q);
+/* For copy_redrive.c. */
+bool redrive_is_active(const struct redrive_config *r);
+void redrive_link(struct queue_topic *t);
+void redrive_forget_locked(struct queue_topic *t);
+void redrives_put_first(struct redrives_config *list, const struct redrive_config *r);
+/* MOVEs of p that belong to a redrive are still open. */
+bool redrive_is_open(struct queue_partition *p);
+size_t redrive_plan(struct queue_partition *p, const struct redrive_config *r, size_t max,
+                    struct partition_grant *grant, bool *empty);
+size_t redrive_allowed(struct queue_topic *t, const struct redrive_config *r);
+void redrive_pay(struct queue_topic *t, const struct redrive_config *r, size_t n);
+int64_t redrive_pause_ms(const struct redrive_config *r, bool moved);
 
 /* ---- snapshot.c ---- */
 

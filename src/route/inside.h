@@ -10,11 +10,13 @@
 #define ROUTE_PATH_HOP "/_r/v1/hop"
 #define ROUTE_PATH_WAIT "/_r/v1/wait"
 #define ROUTE_PATH_GIVE_BACK "/_r/v1/give_back"
+#define ROUTE_PATH_MOVE "/_r/v1/move"
 
 struct route {
     /* set at birth */
     struct route_options options;
     struct front_links links;
+    struct queue_mover mover;
     /* set by route_begin, then `begun` */
     struct peer *peer;
     struct queue *queue;
@@ -40,6 +42,12 @@ void route_give_back(void *self, uint32_t broker, const uint8_t topic[16],
 
 void route_watch(void *self, struct front_watch *w);
 void route_unwatch(void *self, struct front_watch *w);
+
+/* ---- move.c ---- */
+
+void route_move(void *self, const struct queue_move *m,
+                void (*done)(void *arg, enum err e, uint32_t leader), void *arg);
+void route_serve_move(void *self, struct http_request *http, uint32_t from);
 
 /* ---- serve.c, serve_wait.c: handlers ---- */
 

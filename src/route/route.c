@@ -18,6 +18,7 @@ struct route *route_new(const struct route_options *o)
         .watch = route_watch,
         .unwatch = route_unwatch,
     };
+    r->mover = (struct queue_mover){r, route_move};
     lock_init(&r->lk, LOCK_RANK_WATCHES);
     lock_signal_init(&r->left);
     return r;
@@ -28,6 +29,7 @@ void route_routes(struct route *r, struct peer_route out[ROUTE_ROUTES])
     out[0] = (struct peer_route){ROUTE_PATH_HOP, route_serve_hop, r};
     out[1] = (struct peer_route){ROUTE_PATH_WAIT, route_serve_wait, r};
     out[2] = (struct peer_route){ROUTE_PATH_GIVE_BACK, route_serve_give_back, r};
+    out[3] = (struct peer_route){ROUTE_PATH_MOVE, route_serve_move, r};
 }
 
 void route_begin(struct route *r, struct peer *peer, struct queue *queue)
@@ -40,6 +42,11 @@ void route_begin(struct route *r, struct peer *peer, struct queue *queue)
 const struct front_links *route_links(struct route *r)
 {
     return &r->links;
+}
+
+const struct queue_mover *route_mover(struct route *r)
+{
+    return &r->mover;
 }
 
 bool route_enter(struct route *r)

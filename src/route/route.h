@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "front/links.h"
 #include "peer/peer.h"
+#include "queue/copies.h"
 #include "queue/queue.h"
 
 struct route;
@@ -25,12 +26,14 @@ struct route_options {
 
 struct route *route_new(const struct route_options *o);
 /* For peer_start. Until route_begin they answer that nothing was done. */
-enum { ROUTE_ROUTES = 3 };
+enum { ROUTE_ROUTES = 4 };
 void route_routes(struct route *r, struct peer_route out[ROUTE_ROUTES]);
 /* The peer listens and the queue is open; both are borrowed until route_free. */
 void route_begin(struct route *r, struct peer *peer, struct queue *queue);
 /* For the fronts. */
 const struct front_links *route_links(struct route *r);
+/* For the queue, which may use it from its opening on. */
+const struct queue_mover *route_mover(struct route *r);
 /* No more calls: the peer is about to stop. What is asked from now on was not done. */
 void route_end(struct route *r);
 /* After the fronts' server and the peer have stopped. */

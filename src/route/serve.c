@@ -30,7 +30,10 @@ static struct serving *serving_of(struct front_call *c)
 void route_answer_err(struct route *r, struct http_request *http, enum route_kind kind, enum err e)
 {
     struct buf body = BUF_EMPTY;
-    route_answer_put(kind, e, &body);
+    if (kind == ROUTE_MOVE)
+        route_move_answer_put(e, 0, &body);
+    else
+        route_answer_put(kind, e, &body);
     if (__atomic_load_n(&r->begun, __ATOMIC_ACQUIRE))
         peer_reply(r->peer, http, 200, &body);
     else

@@ -154,6 +154,17 @@ void route_give_back_put(const uint8_t topic[16], const struct queue_received *r
         buf_put_sized(out, bytes_of_text(received[i].receipt));
 }
 
+void route_move_put(const struct queue_move *m, uint32_t left_ms, struct buf *out)
+{
+    CHECK(m->message.n <= QUEUE_MOVE_MESSAGE_BYTES_MAX);
+    buf_reserve(out, m->message.n + 64);
+    head_put(ROUTE_MOVE, false, m->topic, left_ms, BYTES_NONE, out);
+    buf_put_u32(out, m->partition);
+    buf_put_u64(out, m->source_epoch);
+    buf_put_u64(out, (uint64_t)m->age_ms);
+    buf_put_sized(out, m->message);
+}
+
 /* At most `max` bytes, else the whole is bad. */
 static struct bytes sized_read(struct cursor *c, size_t max)
 {
@@ -264,14 +275,25 @@ static void receipts_read(struct cursor *c, struct arena *arena, struct route_re
     }
 }
 
+static void move_read(struct cursor *c, struct queue_move *m, const uint8_t topic[16])
+{
+    memcpy(m->topic, topic, sizeof m->topic);
+    m->partition = cursor_u32(c);
+    m->source_epoch = cursor_u64(c);
+    m->age_ms = (int64_t)cursor_u64(c);
+    m->message = sized_read(c, QUEUE_MOVE_MESSAGE_BYTES_MAX);
+    if (m->age_ms < 0 || m->age_ms > QUEUE_MOVE_AGE_MS_MAX)
+        c->bad = true;
+}
+
 enum err route_request_read(struct bytes b, struct arena *arena, struct route_request *out)
 {
     struct cursor c = cursor_of(b);
     struct route_request in = {.kind = ROUTE_SEND};
     uint8_t version = cursor_u8(&c), kind = cursor_u8(&c), hops = cursor_u8(&c);
     uint8_t flags = cursor_u8(&c);
-    if (version != ROUTE_WIRE_VERSION || kind < ROUTE_SEND || kind > ROUTE_GIVE_BACK ||
-        hops != HOPS || flags > FLAG_STRICT)
+    if (version != ROUTE_WIRE_VERSION || kind < ROUTE_SEND || kind > ROUTE_MOVE || hops != HOPS ||
+        flags > FLAG_STRICT)
         return ERR_CORRUPT;
     in.kind = (enum route_kind)kind;
     in.strict = flags == FLAG_STRICT;
@@ -284,8 +306,10 @@ enum err route_request_read(struct bytes b, struct arena *arena, struct route_re
         receive_read(&c, &in);
     else if (in.kind == ROUTE_WAIT)
         in.pause_ms = cursor_u32(&c);
-    else
+    else if (in.kind == ROUTE_GIVE_BACK)
         receipts_read(&c, arena, &in);
+    else
+        move_read(&c, &in.move, in.topic);
     if (c.bad || c.left > 0)
         return ERR_CORRUPT;
     *out = in;

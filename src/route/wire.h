@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "front/links.h"
+#include "queue/copies.h"
 
 enum { ROUTE_WIRE_VERSION = 1, ROUTE_ATTRIBUTES_MAX = 32, ROUTE_ITEMS_MAX = 128 };
 
@@ -18,6 +19,7 @@ enum route_kind {
     ROUTE_RECEIVE = 5,
     ROUTE_WAIT = 6,
     ROUTE_GIVE_BACK = 7,
+    ROUTE_MOVE = 8,
 };
 enum route_kind route_kind_of(enum front_verb_kind kind);
 
@@ -36,6 +38,7 @@ struct route_request {
     struct queue_receive receive;
     uint32_t pause_ms;               /* ROUTE_WAIT: answers no sooner */
     struct queue_received *received; /* ROUTE_GIVE_BACK: n, of which only the receipt is set */
+    struct queue_move move;          /* ROUTE_MOVE; the queue looks into its message */
 };
 
 void route_hop_put(const struct front_hop *hop, uint32_t left_ms, struct buf *out);
@@ -43,6 +46,7 @@ void route_wait_put(const uint8_t topic[16], struct bytes group, uint32_t left_m
                     uint32_t pause_ms, struct buf *out);
 void route_give_back_put(const uint8_t topic[16], const struct queue_received *received, size_t n,
                          struct buf *out);
+void route_move_put(const struct queue_move *m, uint32_t left_ms, struct buf *out);
 /* All bytes are lent from b, all else is in the arena. What it gives is within the bounds of
  * queue.h, but for the partitions, which only the topic bounds. */
 enum err route_request_read(struct bytes b, struct arena *arena,
@@ -57,6 +61,9 @@ void route_received_put(const struct queue_received *received, size_t n, struct 
 /* The answer to a hop: `*e` is that of the whole, and the items and what was received are filled
  * in, copied to the hop's arena, when it is ERR_OK. */
 enum err route_hop_read(struct bytes b, struct front_hop *hop, enum err *e) MUST_USE;
+/* A move has no more to say than who leads its target, with ERR_NOT_LEADER. */
+void route_move_answer_put(enum err e, uint32_t leader, struct buf *out);
+enum err route_move_answer_read(struct bytes b, uint32_t *leader, enum err *e) MUST_USE;
 /* How many messages are there. */
 enum err route_wait_read(struct bytes b, uint32_t *ready, enum err *e) MUST_USE;
 

@@ -188,3 +188,23 @@ enum err route_wait_read(struct bytes b, uint32_t *ready, enum err *e)
     *e = whole;
     return ERR_OK;
 }
+
+void route_move_answer_put(enum err e, uint32_t leader, struct buf *out)
+{
+    route_answer_put(ROUTE_MOVE, e, out);
+    buf_put_u32(out, leader);
+}
+
+enum err route_move_answer_read(struct bytes b, uint32_t *leader, enum err *e)
+{
+    struct cursor c = cursor_of(b);
+    enum err whole;
+    if (head_read(&c, ROUTE_MOVE, &whole) != ERR_OK)
+        return ERR_CORRUPT;
+    uint32_t named = cursor_u32(&c);
+    if (c.bad || c.left > 0)
+        return ERR_CORRUPT;
+    *leader = whole == ERR_NOT_LEADER ? named : 0;
+    *e = whole;
+    return ERR_OK;
+}

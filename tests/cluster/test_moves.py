@@ -89,7 +89,7 @@ def letters_whose_queue_was_deleted_are_delivered_again():
         got = set()
 
         def all_came():
-            got.update(m["body"] for m in w.receive(asker, "s", visibility_s=0, wait_s=0))
+            got.update(m["body"] for m in w.receive(asker, "s", visibility_s=1, wait_s=0))  # 0: the oldest ten again
             return sent <= got
 
         wait_until(all_came, "all were received once", 30 * SLOW)

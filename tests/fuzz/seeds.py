@@ -305,6 +305,8 @@ def hops():
     write("hop", "receive", b"\0" + head(5) + struct.pack("<Bq", 10, -1) + sized(b"me") + sized(b"again"))
     write("hop", "wait", b"\0" + head(6) + struct.pack("<I", 20))
     write("hop", "give_back", b"\0" + head(7, 0) + struct.pack("<H", 2) + sized(b"r1") + sized(b"r2"))
+    write("hop", "move", b"\0" + head(8) + struct.pack("<IQq", 3, 7, 60000) + sized(b"a record"))
+    write("hop", "answer-move", b"\7" + struct.pack("<BBHI", 1, 8, 19, 2))
     items = {1: struct.pack("<HI16sIQBQQ", 10, 2, b"i" * 16, 1, 2, 0, 3, 4), 2: struct.pack("<HI", 19, 3), 3: struct.pack("<HIQ", 0, 0, 9), 4: struct.pack("<HIQQQQ", 0, 0, 1, 2, 3, 4)}
     for kind, item in items.items():
         write("hop", f"answer-{kind}", bytes([kind]) + struct.pack("<BBHH", 1, kind, 0, 3) + item * 3)

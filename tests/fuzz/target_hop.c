@@ -2,8 +2,9 @@
 /* A request or an answer of another broker (route/wire.h).
  *
  * Input: a byte, then the bytes. 0: a request; 1 to 5: the answer to a hop of that kind, which
- * asked for three things; 6: the answer to a wait. Contract: refused, or within the bounds of
- * queue.h; a request of a front's verb, written anew from what was read, is read as the same. */
+ * asked for three things; 6: the answer to a wait; 7: to a move. Contract: refused, or within the
+ * bounds of queue.h; a request of a front's verb, written anew from what was read, is read as the
+ * same. */
 #include <string.h>
 
 #include "fuzz/fuzz.h"
@@ -13,7 +14,7 @@ enum { ASKED = 3 };
 
 static bool writes_anew(const struct route_request *in)
 {
-    return in->kind <= ROUTE_RECEIVE;
+    return in->kind <= ROUTE_RECEIVE || in->kind == ROUTE_MOVE;
 }
 
 static void anew(const struct route_request *in, struct arena *arena, struct buf *out)
@@ -22,6 +23,10 @@ static void anew(const struct route_request *in, struct arena *arena, struct buf
         [ROUTE_SEND] = FRONT_SEND,   [ROUTE_CHANGE] = FRONT_CHANGE,   [ROUTE_PURGE] = FRONT_PURGE,
         [ROUTE_COUNT] = FRONT_COUNT, [ROUTE_RECEIVE] = FRONT_RECEIVE,
     };
+    if (in->kind == ROUTE_MOVE) {
+        route_move_put(&in->move, in->left_ms, out);
+        return;
+    }
     struct front_hop hop = {.kind = kinds[in->kind],
                             .strict = in->strict,
                             .group = in->group,
@@ -36,7 +41,9 @@ static void anew(const struct route_request *in, struct arena *arena, struct buf
 
 static void bounds(const struct route_request *in)
 {
-    CHECK(in->kind >= ROUTE_SEND && in->kind <= ROUTE_GIVE_BACK);
+    CHECK(in->kind >= ROUTE_SEND && in->kind <= ROUTE_MOVE);
+    if (in->kind == ROUTE_MOVE)
+        CHECK(in->move.age_ms >= 0 && in->move.message.n <= QUEUE_MOVE_MESSAGE_BYTES_MAX);
     if (in->kind == ROUTE_RECEIVE)
         CHECK(in->receive.max >= 1 && in->receive.max <= QUEUE_BATCH_MAX);
     if (in->kind == ROUTE_GIVE_BACK)
@@ -92,7 +99,7 @@ static void answer(enum front_verb_kind kind, struct bytes b, struct arena *aren
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
 {
     struct cursor c = fuzz_input(at, n);
-    size_t choice = fuzz_choice(&c, 7);
+    size_t choice = fuzz_choice(&c, 8);
     struct arena arena;
     uint32_t ready;
     enum err whole;
@@ -101,8 +108,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
         request(fuzz_rest(&c), &arena);
     else if (choice < 6)
         answer((enum front_verb_kind)(choice - 1), fuzz_rest(&c), &arena);
-    else if (route_wait_read(fuzz_rest(&c), &ready, &whole) == ERR_OK && whole != ERR_OK)
-        CHECK(ready == 0);
+    else if (choice == 7 && route_move_answer_read(fuzz_rest(&c), &ready, &whole) == ERR_OK)
+        CHECK(whole == ERR_NOT_LEADER || ready == 0);
+    else if (choice == 6 && route_wait_read(fuzz_rest(&c), &ready, &whole) == ERR_OK)
+        CHECK(whole == ERR_OK || ready == 0);
     arena_fini(&arena);
     return 0;
 }

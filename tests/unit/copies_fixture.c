@@ -8,13 +8,15 @@
 
 #include "base/mem.h"
 #include "catalog/partition_key.h"
+#include "catalog/topic_json.h"
 #include "lib/folder.h"
+#include "queue/spread.h"
 
 struct world world;
 
 /* ---- what is on its way ---- */
 
-enum kind { FETCH, SWAP, READ_KEY, SNAPSHOT };
+enum kind { FETCH, SWAP, READ_KEY, SNAPSHOT, MOVE };
 
 struct letter {
     struct letter *next;
@@ -25,6 +27,12 @@ struct letter {
     struct replica_key key;
     uint64_t number; /* serial or epoch */
     bool parked;
+    /* MOVE */
+    struct queue_move move;
+    struct buf message;
+    void (*done)(void *arg, enum err e, uint32_t leader); /* NULL: nobody waits any more */
+    void *arg;
+    struct queue_wait wait;
 };
 static struct letter *letters, **letters_end = &letters;
 static pthread_mutex_t letters_mutex = PTHREAD_MUTEX_INITIALIZER; /* queues may have threads */
@@ -77,6 +85,135 @@ static void link_snapshot(void *self, const struct queue_copy_id *of, uint32_t l
     l->to = leader;
     l->number = epoch;
     append(l);
+}
+
+/* ---- moves ---- */
+
+static struct letter *moves_kept; /* copies of what was sent, newest first */
+static struct letter *moves_served;
+
+static void letter_free(struct letter *l)
+{
+    buf_fini(&l->message);
+    mem_free(l);
+}
+
+static struct letter *move_letter(uint32_t from, const struct queue_move *m)
+{
+    struct letter *l = mem_new(sizeof *l);
+    l->kind = MOVE;
+    l->from = from;
+    l->to = m->broker;
+    l->message = BUF_EMPTY;
+    buf_put_bytes(&l->message, m->message);
+    l->move = *m;
+    l->move.message = buf_bytes(&l->message);
+    memcpy(l->of.topic, m->topic, sizeof m->topic);
+    l->of.partition = m->partition;
+    return l;
+}
+
+static void mover_move(void *self, const struct queue_move *m,
+                       void (*done)(void *arg, enum err e, uint32_t leader), void *arg)
+{
+    struct broker *b = self;
+    struct letter *l = move_letter(b->id, m), *kept = move_letter(b->id, m);
+    b->moves++;
+    l->done = done;
+    l->arg = arg;
+    append(l);
+    kept->next = moves_kept;
+    moves_kept = kept;
+}
+
+static void move_tell(struct letter *l, enum err e, uint32_t leader)
+{
+    void (*done)(void *arg, enum err e, uint32_t leader) = l->done;
+    l->done = NULL;
+    if (done != NULL)
+        done(l->arg, e, leader);
+}
+
+static void move_answer(struct letter *l, enum err e, uint32_t leader)
+{
+    if (world.loses_move_answers || (l->done != NULL && world.brokers[l->from].cut_off))
+        move_tell(l, ERR_UNKNOWN, 0);
+    else
+        move_tell(l, e, leader);
+    letter_free(l);
+}
+
+static void move_is_done(struct queue_wait *w)
+{
+    struct letter *l = w->self, **at = &moves_served;
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
+    move_answer(l, w->err, 0);
+}
+
+static void deliver_move(struct letter *l)
+{
+    struct queue *q = world.brokers[l->to].q;
+    struct queue_topic *t;
+    if (q == NULL || world.brokers[l->to].cut_off || world.brokers[l->from].cut_off) {
+        move_tell(l, ERR_UNKNOWN, 0);
+        letter_free(l);
+        return;
+    }
+    enum err e = queue_topic_find_id(q, l->move.topic, &t);
+    if (e != ERR_OK) {
+        move_answer(l, e, 0);
+        return;
+    }
+    l->wait = (struct queue_wait){.ready = move_is_done, .self = l};
+    l->next = moves_served;
+    moves_served = l;
+    e = queue_move_take(t, &l->move, &l->wait);
+    uint32_t leader = e == ERR_NOT_LEADER ? queue_copy_leader(t, l->move.partition) : 0;
+    if (!queue_wait_start(&l->wait)) {
+        moves_served = l->next;
+        move_answer(l, e != ERR_OK ? e : l->wait.err, leader);
+    }
+    queue_topic_give_back(t);
+}
+
+void world_replay_moves(uint32_t to)
+{
+    struct letter *all = moves_kept;
+    moves_kept = NULL;
+    while (all != NULL) {
+        struct letter *l = all;
+        all = l->next;
+        l->to = to;
+        append(l);
+    }
+    world_settle();
+}
+
+/* Before it dies nobody at it waits any more; after it has, nobody at others waits for it. */
+static void moves_forget_source(uint32_t broker)
+{
+    for (struct letter *l = letters; l != NULL; l = l->next)
+        if (l->kind == MOVE && (broker == 0 || l->from == broker))
+            move_tell(l, ERR_STOPPING, 0);
+    for (struct letter *l = moves_served; l != NULL; l = l->next)
+        if (broker == 0 || l->from == broker)
+            move_tell(l, ERR_STOPPING, 0);
+}
+
+static void moves_forget_target(uint32_t broker)
+{
+    for (struct letter **at = &moves_served; *at != NULL;) {
+        struct letter *l = *at;
+        if (l->to != broker) {
+            at = &l->next;
+            continue;
+        }
+        *at = l->next;
+        move_tell(l, ERR_UNKNOWN, 0);
+        letter_free(l);
+    }
 }
 
 static void link_moved(void *self, const struct queue_copy_id *of)
@@ -208,6 +345,10 @@ static bool deliver(struct letter *l)
 {
     struct broker *from = &world.brokers[l->from];
     bool parks = false;
+    if (l->kind == MOVE) {
+        deliver_move(l);
+        return true;
+    }
     if (from->q == NULL)
         return true;
     if (from->cut_off) {
@@ -236,7 +377,7 @@ static struct letter *next_letter(void)
     pthread_mutex_lock(&letters_mutex);
     for (struct letter **at = &letters; *at != NULL; at = &(*at)->next) {
         struct letter *l = *at;
-        if (l->parked)
+        if (l->parked || (l->kind == MOVE && world.holds_moves))
             continue;
         *at = l->next;
         if (letters_end == &l->next)
@@ -263,8 +404,10 @@ bool world_deliver(void)
         return false;
     /* What moves while it is looked at has moved for it too. */
     unsigned moved = moved_at(l->to);
+    bool is_move = l->kind == MOVE; /* it goes on by itself */
     if (deliver(l)) {
-        mem_free(l);
+        if (!is_move)
+            mem_free(l);
     } else {
         l->parked = moved_at(l->to) == moved;
         append(l);
@@ -281,7 +424,9 @@ static void drop_letters(uint32_t broker)
             continue;
         }
         *at = l->next;
-        mem_free(l);
+        if (l->kind == MOVE)
+            move_tell(l, ERR_UNKNOWN, 0);
+        letter_free(l);
     }
     letters_end = &letters;
     while (*letters_end != NULL)
@@ -332,10 +477,26 @@ static void end_parking(void)
     }
 }
 
+/* All that are reached hear of each topic's redrives. */
+static void tell_redrives(void)
+{
+    struct catalog_kvs kvs = {0};
+    ck_assert_int_eq(catalog_list(world.catalog, "r/", &kvs), ERR_OK);
+    for (size_t i = 0; i < kvs.n; i++) {
+        uint8_t topic[16];
+        ck_assert(catalog_hex_read(kvs.at[i].key + 2, topic, sizeof topic));
+        for (uint32_t k = 1; k <= BROKERS; k++)
+            if (is_reached(k))
+                queue_copy_redrives(world.brokers[k].q, topic, kvs.at[i].value, kvs.at[i].mod_rev);
+    }
+    catalog_kvs_fini(&kvs);
+}
+
 void world_pass(int64_t ms)
 {
     for (; ms > 0; ms -= 100) {
         fake_clock_pass(&world.clock, 100);
+        tell_redrives();
         if (ms % 500 == 0)
             end_parking();
         for (uint32_t i = 1; i <= BROKERS; i++)
@@ -356,11 +517,15 @@ static void tell_session(uint32_t id, bool is_live)
             queue_copy_session(world.brokers[i].q, id, is_live, false);
 }
 
-static void tell_topic(struct queue *q, const char *name, struct bytes value, int64_t rev)
+static void tell_topic(uint32_t id, struct bytes value, int64_t rev)
 {
+    struct queue *q = world.brokers[id].q;
     struct topic_config config;
-    (void)name;
     ck_assert_int_eq(topic_config_decode(value, &config), ERR_OK);
+    if (world.hidden_from == id && strcmp(world.hidden, config.name) == 0) {
+        topic_config_fini(&config);
+        return;
+    }
     struct replica_key *keys = mem_new_array(config.partitions, sizeof keys[0]);
     for (uint32_t i = 0; i < config.partitions; i++) {
         struct queue_copy_id of = {.partition = i};
@@ -377,7 +542,7 @@ static void tell_topics(uint32_t id)
     struct catalog_kvs kvs = {0};
     ck_assert_int_eq(catalog_list(world.catalog, "t/", &kvs), ERR_OK);
     for (size_t i = 0; i < kvs.n; i++)
-        tell_topic(world.brokers[id].q, kvs.at[i].key, kvs.at[i].value, kvs.at[i].mod_rev);
+        tell_topic(id, kvs.at[i].value, kvs.at[i].mod_rev);
     catalog_kvs_fini(&kvs);
 }
 
@@ -388,6 +553,7 @@ void broker_start(uint32_t id)
         .disk = fault_disk_of(b->disk),
         .catalog = world.catalog,
         .links = &b->links,
+        .mover = &b->mover,
         .clock = &world.clock.clock,
         .rng = {.state = test_seed() + id + (uint64_t)world.clock.boot_ms},
         .fresh_secret = "a secret of thirty-two bytes....",
@@ -406,8 +572,10 @@ void broker_start(uint32_t id)
 void broker_die(uint32_t id, bool power_cut)
 {
     struct broker *b = &world.brokers[id];
+    moves_forget_source(id);
     queue_abandon(b->q);
     b->q = NULL;
+    moves_forget_target(id);
     drop_letters(id);
     if (power_cut)
         fault_disk_power_cut(b->disk);
@@ -443,6 +611,7 @@ void world_setup(void)
         struct broker *b = &world.brokers[i];
         b->id = i;
         b->disk = fault_disk_new(test_seed() + i);
+        b->mover = (struct queue_mover){b, mover_move};
         b->links = (struct queue_links){
             .self = b,
             .broker = i,
@@ -460,12 +629,18 @@ void world_setup(void)
 
 void world_teardown(void)
 {
+    moves_forget_source(0);
     for (uint32_t i = 1; i <= BROKERS; i++) {
         if (world.brokers[i].q != NULL)
             queue_close(world.brokers[i].q);
         fault_disk_free(world.brokers[i].disk);
     }
     drop_letters(0);
+    while (moves_kept != NULL) {
+        struct letter *next = moves_kept->next;
+        letter_free(moves_kept);
+        moves_kept = next;
+    }
     catalog_close(world.catalog);
     arena_fini(&world.arena);
     folder_remove(world.dir);
@@ -473,7 +648,7 @@ void world_teardown(void)
 
 /* ---- topics ---- */
 
-static struct queue_topic *topic_at(uint32_t broker, const char *name)
+struct queue_topic *topic_at(uint32_t broker, const char *name)
 {
     struct queue_topic *t;
     ck_assert_ptr_nonnull(world.brokers[broker].q);
@@ -526,26 +701,30 @@ struct replica_key key_of(const char *name, uint32_t partition)
     return read_key(&of);
 }
 
+void elect_partition(const char *name, uint32_t partition, uint32_t leader)
+{
+    struct queue_copy_id of = id_of(name, partition);
+    struct replica_key key = read_key(&of);
+    int64_t version;
+    const struct replica_member *m = replica_key_find(&key, leader);
+    ck_assert(m != NULL && m->in_isr);
+    key.leader = leader;
+    key.epoch++;
+    key.op = key.epoch;
+    for (size_t k = 0; k < key.members_n; k++)
+        if (!is_reached(key.members[k].broker) && replica_key_isr_size(&key) > key.min_isr)
+            key.members[k].in_isr = false;
+    ck_assert(swap(&of, &key, &version));
+    tell_key(&of);
+    world_settle();
+}
+
 void elect(const char *name, uint32_t leader)
 {
     struct queue_topic *t = topic_at(leader, name);
-    for (uint32_t i = 0; i < t->partitions_n; i++) {
-        struct queue_copy_id of = id_of(name, i);
-        struct replica_key key = read_key(&of);
-        int64_t version;
-        const struct replica_member *m = replica_key_find(&key, leader);
-        ck_assert(m != NULL && m->in_isr);
-        key.leader = leader;
-        key.epoch++;
-        key.op = key.epoch;
-        for (size_t k = 0; k < key.members_n; k++)
-            if (!is_reached(key.members[k].broker) && replica_key_isr_size(&key) > key.min_isr)
-                key.members[k].in_isr = false;
-        ck_assert(swap(&of, &key, &version));
-        tell_key(&of);
-    }
+    for (uint32_t i = 0; i < t->partitions_n; i++)
+        elect_partition(name, i, leader);
     queue_topic_give_back(t);
-    world_settle();
 }
 
 struct replica_status status_of(uint32_t broker, const char *name, uint32_t partition)
@@ -565,117 +744,4 @@ uint64_t state_of(uint32_t broker, const char *name, uint32_t partition)
     lock_give(&p->lk);
     queue_topic_give_back(t);
     return hash;
-}
-
-/* ---- verbs ---- */
-
-static void told(struct queue_wait *w)
-{
-    struct request *r = CONTAINER_OF(w, struct request, w);
-    ck_assert(!r->told);
-    if (r->err == ERR_OK)
-        r->err = w->err;
-    __atomic_store_n(&r->told, true, __ATOMIC_RELEASE);
-}
-
-static void request_begin(struct request *r)
-{
-    memset(r, 0, sizeof *r);
-    r->w.ready = told;
-}
-
-static void request_wait(struct request *r)
-{
-    if (!queue_wait_start(&r->w))
-        told(&r->w);
-}
-
-void request_send(struct request *r, uint32_t broker, const char *topic, const char *body)
-{
-    struct queue_topic *t = topic_at(broker, topic);
-    struct queue_message m = {.body = bytes_of_text(body), .delay_ms = -1};
-    request_begin(r);
-    if (t->fifo) {
-        m.group_id = BYTES_OF("g");
-        m.dedup_id = m.body;
-    }
-    queue_send(t, &m, 1, &r->sent, &r->err, &r->w);
-    request_wait(r);
-    queue_topic_give_back(t);
-}
-
-void request_delete(struct request *r, uint32_t broker, const char *topic, const char *receipt)
-{
-    struct queue_topic *t = topic_at(broker, topic);
-    request_begin(r);
-    r->err = queue_delete(t, bytes_of_text(receipt), false, &r->w);
-    request_wait(r);
-    queue_topic_give_back(t);
-}
-
-enum err send_to(uint32_t broker, const char *topic, const char *body)
-{
-    struct request r;
-    request_send(&r, broker, topic, body);
-    world_settle();
-    ck_assert(r.told);
-    return r.err;
-}
-
-enum err delete_at(uint32_t broker, const char *topic, const char *receipt)
-{
-    struct request r;
-    request_delete(&r, broker, topic, receipt);
-    world_settle();
-    ck_assert(r.told);
-    return r.err;
-}
-
-struct got receive_at(uint32_t broker, const char *topic, size_t max, int64_t visibility_ms)
-{
-    struct queue_topic *t = topic_at(broker, topic);
-    struct got got = {0};
-    struct request r;
-    struct queue_receive request = {.max = max, .visibility_ms = visibility_ms};
-    request_begin(&r);
-    got.err = queue_receive(t, &request, &world.arena, got.at, &got.n, &r.w);
-    request_wait(&r);
-    world_settle();
-    ck_assert(r.told);
-    if (got.err == ERR_OK)
-        got.err = r.err;
-    if (got.err != ERR_OK)
-        got.n = 0;
-    queue_topic_give_back(t);
-    return got;
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-const char *drain(uint32_t broker, const char *topic)
-{
-    static char text[8192];
-    char *all[512];
-    size_t n = 0, at = 0;
-    for (;;) {
-        struct got g = receive_at(broker, topic, 10, 30000);
-        ck_assert_int_eq(g.err, ERR_OK);
-        if (g.n == 0)
-            break;
-        for (size_t i = 0; i < g.n; i++) {
-            ck_assert_uint_lt(n, 512);
-            all[n] = arena_get(&world.arena, g.at[i].body.n + 1);
-            memcpy(all[n], g.at[i].body.at, g.at[i].body.n);
-            all[n++][g.at[i].body.n] = '\0';
-            ck_assert_int_eq(delete_at(broker, topic, g.at[i].receipt), ERR_OK);
-        }
-    }
-    qsort(all, n, sizeof all[0], by_text);
-    text[0] = '\0';
-    for (size_t i = 0; i < n; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i > 0 ? " " : "", all[i]);
-    return text;
 }

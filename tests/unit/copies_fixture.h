@@ -18,9 +18,11 @@ struct broker {
     uint32_t id;
     struct fault_disk *disk;
     struct queue_links links;
+    struct queue_mover mover;
     struct queue *q; /* NULL: it is down */
     bool cut_off;    /* from the other brokers, and from the catalogue */
     unsigned alarms, moved;
+    unsigned moves; /* that it has sent to others */
 };
 
 struct world {
@@ -30,6 +32,10 @@ struct world {
     struct broker brokers[BROKERS + 1]; /* by id, from 1 */
     struct arena arena;
     uint64_t segment_bytes;
+    const char *hidden;      /* a topic of which one broker has not heard yet */
+    uint32_t hidden_from;    /* that broker */
+    bool holds_moves;        /* they stay on their way */
+    bool loses_move_answers; /* what was moved arrives, and nobody hears of it */
 };
 extern struct world world;
 
@@ -42,6 +48,9 @@ void world_settle(void);
 /* Time passes in steps of 100 ms, and all of that. */
 void world_pass(int64_t ms);
 
+/* All moves that were ever sent come once more, to this broker, as from one that woke up late. */
+void world_replay_moves(uint32_t to);
+
 void broker_start(uint32_t id);
 /* kill -9, or a power cut, which takes what was not synced. */
 void broker_die(uint32_t id, bool power_cut);
@@ -53,6 +62,9 @@ void make_topic(uint32_t by, const char *name, uint32_t partitions, uint32_t cop
                 uint32_t leader, void (*set)(struct topic_config *));
 /* Of all partitions. The in-sync set loses who is down, as far as it may. */
 void elect(const char *name, uint32_t leader);
+void elect_partition(const char *name, uint32_t partition, uint32_t leader);
+/* With a reference. */
+struct queue_topic *topic_at(uint32_t broker, const char *name);
 struct replica_key key_of(const char *name, uint32_t partition);
 struct replica_status status_of(uint32_t broker, const char *name, uint32_t partition);
 /* The hash of its folded state. */

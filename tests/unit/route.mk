@@ -6,3 +6,10 @@ tests_unit_test_route_SOURCES = tests/unit/route_stage.c tests/unit/route_stage.
 tests_unit_test_route_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_route_LDADD = libtestlib.a libroute.a libfront.a libbase.a $(CHECK_LIBS) \
 	$(JANSSON_LIBS) $(NETTLE_LIBS)
+
+TEST_RUNNERS += tests/unit/test_route_moves
+tests_unit_test_route_moves_SOURCES = tests/unit/route_stage.c tests/unit/route_stage.h \
+	tests/unit/test_route_moves.c
+tests_unit_test_route_moves_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_route_moves_LDADD = libtestlib.a libroute.a libfront.a libbase.a $(CHECK_LIBS) \
+	$(JANSSON_LIBS) $(NETTLE_LIBS)

@@ -260,6 +260,17 @@ uint32_t queue_copy_leader(struct queue_topic *t, uint32_t partition)
     return t->believed[partition];
 }
 
+enum err queue_move_take(struct queue_topic *t, const struct queue_move *m, struct queue_wait *w)
+{
+    if (stage.leader[m->partition] != t->broker)
+        return ERR_NOT_LEADER;
+    stage.moves++;
+    ck_assert(bytes_equal(m->message, BYTES_OF("a message")));
+    ck_assert(m->age_ms == 5 && m->source_epoch == 7);
+    mark(w);
+    return ERR_OK;
+}
+
 uint32_t queue_partitions(struct queue_topic *t)
 {
     (void)t;

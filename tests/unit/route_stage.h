@@ -65,6 +65,7 @@ struct stage {
     struct stored at[PARTITIONS][MESSAGES_MAX];
     size_t n[PARTITIONS];
     bool hold_commits;
+    unsigned moves; /* that were taken, duplicates too */
     struct queue_wait *waits[8];
     size_t waits_n;
     struct http_request requests[REQUESTS_MAX];

@@ -20,6 +20,7 @@ enum { BROKERS = 3, PARTITIONS = 6, AWAIT_MS = 8000 };
 
 struct queue {
     char uuid[37];
+    int redrives_told;
     bool has_topic, is_gone;
     uint32_t partitions;
     struct replica_key keys[PARTITIONS]; /* as last told */
@@ -71,6 +72,15 @@ void queue_copy_topic_gone(struct queue *q, const uint8_t id[16])
 {
     pthread_mutex_lock(&mutex);
     q->is_gone = memcmp(id, topic, sizeof topic) == 0;
+    told();
+}
+
+void queue_copy_redrives(struct queue *q, const uint8_t id[16], struct bytes value, int64_t rev)
+{
+    (void)id;
+    pthread_mutex_lock(&mutex);
+    ck_assert(q->has_topic && rev > 0 && bytes_equal(value, BYTES_OF("redrives")));
+    q->redrives_told++;
     told();
 }
 
@@ -419,6 +429,10 @@ START_TEST(a_topic_that_could_not_be_taken_up_is_told_again_and_its_end_is_told)
     topic_make(2);
     AWAIT(queues[1].has_topic && queues[2].has_topic && queues[3].has_topic);
     char key[CATALOG_KEY_BYTES_MAX + 1];
+    catalog_key_redrives(key, topic);
+    struct catalog_op put = {.key = key, .value = BYTES_OF("redrives")};
+    ck_assert_int_eq(catalog_txn(catalog, NULL, 0, &put, 1, NULL), ERR_OK);
+    AWAIT(queues[1].redrives_told && queues[2].redrives_told && queues[3].redrives_told);
     catalog_key_topic(key, topic);
     struct catalog_op drop = {.key = key, .drop = 1};
     ck_assert(!queues[2].is_gone);
