@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "sim/cluster/world.h"
 
-enum { BODY_ROOM = 160, OPS_FIFO = 45 /* percent */ };
+enum { BODY_ROOM = 640, OPS_FIFO = 45 /* percent */ };
 
 static const char *const names[TOPICS] = {"standard", "order.fifo"};
 
@@ -151,7 +151,7 @@ static uint32_t choose(struct world *w, uint32_t topic)
 static size_t body_write(const struct message *m, size_t serial, char body[BODY_ROOM])
 {
     int n = snprintf(body, BODY_ROOM, "%u/%04zu/", m->topic, serial);
-    size_t filled = 20 + (serial * 37) % (BODY_ROOM - 30);
+    size_t filled = 20 + (serial * 37) % (serial % 4 == 0 ? BODY_ROOM - 30 : 100);
     for (size_t i = (size_t)n; i < filled; i++)
         body[i] = (char)('a' + (serial + i) % 26);
     return filled;
@@ -270,8 +270,14 @@ static void give_back(struct world *w, uint32_t broker, size_t serial)
 
 static void use_receipt(struct world *w)
 {
+    size_t oldest = 0;
+    while (oldest < w->messages_n &&
+           (w->messages[oldest].deleted == FATE_OK || w->messages[oldest].sent == FATE_FAILED))
+        oldest++;
     for (int tries = 0; tries < 8 && w->messages_n > 0; tries++) {
-        size_t serial = draw(w, w->messages_n);
+        size_t serial = oldest + (size_t)tries;
+        if (serial >= w->messages_n || chance(w, 40))
+            serial = draw(w, w->messages_n);
         struct message *m = &w->messages[serial];
         if (m->receipt[0] == '\0' || m->deleted == FATE_OPEN || m->deleted == FATE_OK)
             continue;

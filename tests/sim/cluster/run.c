@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "sim/cluster/world.h"
 
-enum { CALM_MS = 45000, LEASES_LOOK_MS = 250, CLIENT_MS = 60, RESTART_MS = 1500 };
+enum { CALM_MS = 45000, LEASES_LOOK_MS = 250, RESTART_MS = 1500 };
 
 /* ---- one thing after the other ---- */
 
@@ -101,7 +101,8 @@ static void play_world(struct world *w, struct item *i)
         if (w->is_healed)
             return;
         client_act(w);
-        world_send(w, 1 + (int64_t)draw(w, CLIENT_MS), item_new(ITEM_CLIENT, 0));
+        world_send(w, 1 + (int64_t)draw(w, (uint64_t)w->weather.client_gap_ms),
+                   item_new(ITEM_CLIENT, 0));
         return;
     case ITEM_FAULT:
         if (w->is_healed)

@@ -20,12 +20,13 @@ void weather_draw(struct world *w)
         .slow_ms = 50 + (int64_t)draw(w, 4000),
         .news_ms = 5 + (int64_t)draw(w, chance(w, 30) ? 2000 : 50),
         .fault_gap_ms = 200 + (int64_t)draw(w, is_mild ? 4000 : 2000),
+        .client_gap_ms = chance(w, 30) ? 15 : 80,
         .has_small_disks = chance(w, 20),
         .has_rot = chance(w, 15),
     };
     w->segment_bytes = 4096u << draw(w, 3);
-    w->journal_bytes = 16384u << draw(w, 3);
-    w->snapshot_log_bytes = 500u << draw(w, 7);
+    w->journal_bytes = 16384u << draw(w, 2);
+    w->snapshot_log_bytes = 500u << draw(w, chance(w, 50) ? 3 : 7);
 }
 
 /* min_isr - 1 losses at a time do no harm; more are not asked for. */
@@ -129,7 +130,8 @@ struct files {
 static void each_file(void *arg, const char *path, uint64_t bytes)
 {
     struct files *f = arg;
-    if (bytes == 0 || strstr(path, ".seg") == NULL || f->n++ != f->chosen)
+    if (bytes == 0 || strstr(path, ".log") == NULL || strncmp(path, "journal", 7) == 0 ||
+        f->n++ != f->chosen)
         return;
     (void)snprintf(f->path, sizeof f->path, "%s", path);
     f->bytes = bytes;

@@ -30,7 +30,7 @@ enum {
     BROKERS_MAX = 5,
     TOPICS = 2, /* a standard one of two partitions, and a FIFO one */
     PARTS = 3,
-    MESSAGES_MAX = 400,
+    MESSAGES_MAX = 1000,
     GROUPS = 3,
     EPOCHS_MAX = 400,
     TTL_MS = 6000,  /* of a session */
@@ -196,7 +196,7 @@ struct op {
 struct weather {
     unsigned drop_percent, double_percent, slow_percent, unknown_percent, deaf_percent;
     unsigned crash_percent;
-    int64_t slow_ms, news_ms, fault_gap_ms;
+    int64_t slow_ms, news_ms, fault_gap_ms, client_gap_ms;
     bool has_small_disks, has_rot;
 };
 
