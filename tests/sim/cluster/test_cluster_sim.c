@@ -3,7 +3,7 @@
 #include "lib/runner.h"
 #include "sim/cluster/world.h"
 
-enum { SEEDS = 40 };
+enum { SEEDS = 100 };
 
 START_TEST(what_must_hold_holds_in_every_run)
 {

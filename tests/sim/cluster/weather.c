@@ -23,6 +23,7 @@ void weather_draw(struct world *w)
         .client_gap_ms = chance(w, 30) ? 15 : 80,
         .has_small_disks = chance(w, 20),
         .has_rot = chance(w, 15),
+        .is_loose = chance(w, 20),
     };
     w->segment_bytes = 4096u << draw(w, 3);
     w->journal_bytes = 16384u << draw(w, 2);
@@ -33,6 +34,8 @@ void weather_draw(struct world *w)
 static bool may_lose(struct world *w, struct broker *b)
 {
     judge_excuse(w);
+    if (w->weather.is_loose)
+        return false;
     for (uint32_t id = 1; id <= w->brokers_n; id++)
         if (w->brokers[id].is_lossy && id != b->id)
             return false;
