@@ -280,7 +280,8 @@ void copy_unreadable(struct queue_partition *p)
     lock_take(&p->lk);
     if (p->copy != NULL && !p->copy->alone && !p->closed && !p->copy->log_is_busy)
         replica_look(p->copy->replica, &status);
-    if (status.health == REPLICA_HEALTH_OK) { /* else it is known, or nothing is done yet */
+    /* Known already, or not begun yet; and the only copy in sync is of use as far as it goes. */
+    if (status.health == REPLICA_HEALTH_OK && status.isr_size > 1) {
         note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy here cannot be read: damaged",
              p->topic->name, (unsigned)p->index);
         copy_step_locked(p, &e, NULL, &effects, &after);

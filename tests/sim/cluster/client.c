@@ -292,7 +292,7 @@ static void use_receipt(struct world *w)
 void client_act(struct world *w)
 {
     static const int64_t visibilities_ms[] = {0, 500, 2000, 8000, 20000};
-    uint64_t what = draw(w, 10);
+    uint64_t what = draw(w, w->weather.is_tidy ? 16 : 10);
     uint32_t topic = chance(w, OPS_FIFO) ? 1 : 0;
     if (what < 4)
         send_any(w);

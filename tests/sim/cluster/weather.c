@@ -25,9 +25,14 @@ void weather_draw(struct world *w)
         .has_rot = chance(w, 15),
         .is_loose = chance(w, 20),
     };
-    w->segment_bytes = 4096u << draw(w, 3);
+    if (chance(w, 30)) {
+        t->is_tidy = true;
+        t->client_gap_ms = 10;
+        t->fault_gap_ms += 1000;
+    }
+    w->segment_bytes = 4096u << (t->is_tidy ? 0 : draw(w, 3));
     w->journal_bytes = 16384u << draw(w, 2);
-    w->snapshot_log_bytes = 500u << draw(w, chance(w, 50) ? 3 : 7);
+    w->snapshot_log_bytes = 500u << draw(w, t->is_tidy || chance(w, 50) ? 3 : 7);
 }
 
 /* min_isr - 1 losses at a time do no harm; more are not asked for. */

@@ -198,6 +198,7 @@ struct weather {
     unsigned crash_percent;
     int64_t slow_ms, news_ms, fault_gap_ms, client_gap_ms;
     bool has_small_disks, has_rot;
+    bool is_tidy;  /* clients finish what they get, so that logs are released */
     bool is_loose; /* the standard topic's min_isr is 1: no disk may be lost then */
 };
 
