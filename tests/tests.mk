@@ -27,6 +27,7 @@ include tests/unit/sqs.mk
 include tests/unit/rest.mk
 include tests/sim/sim.mk
 include tests/sim/replica/replica.mk
+include tests/sim/cluster/cluster.mk
 include tests/compat/compat.mk
 include tests/unit/cli.mk
 include tests/fuzz/fuzz.mk

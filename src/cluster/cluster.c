@@ -281,9 +281,13 @@ static void threads_start(struct cluster *c)
     c->has_threads = true;
 }
 
-enum err cluster_join(struct cluster *c, struct queue *q)
+struct catalog_watching cluster_watching(struct cluster *c)
 {
-    struct catalog_watching watching = {.events = on_events, .again = on_again, .self = c};
+    return (struct catalog_watching){.events = on_events, .again = on_again, .self = c};
+}
+
+enum err cluster_enter(struct cluster *c, struct queue *q)
+{
     (void)snprintf(c->self.store, sizeof c->self.store, "%s", queue_store_uuid(q));
     enum err e = cluster_self_register(&c->self, true);
     if (e != ERR_OK)
@@ -292,13 +296,24 @@ enum err cluster_join(struct cluster *c, struct queue *q)
     e = cluster_list(c);
     if (e == ERR_OK)
         e = cluster_data_join(&c->data, atomic_load(&c->peer), q);
-    if (e == ERR_OK)
-        e = catalog_watch_begin(c->catalog, "", watching, &c->watch);
     if (e != ERR_OK) {
         cluster_leave(c);
         return e;
     }
     cluster_tell(c);
+    return ERR_OK;
+}
+
+enum err cluster_join(struct cluster *c, struct queue *q)
+{
+    enum err e = cluster_enter(c, q);
+    if (e != ERR_OK)
+        return e;
+    e = catalog_watch_begin(c->catalog, "", cluster_watching(c), &c->watch);
+    if (e != ERR_OK) {
+        cluster_leave(c);
+        return e;
+    }
     threads_start(c);
     return ERR_OK;
 }

@@ -92,9 +92,17 @@ void cluster_work_free(struct cluster_work *w);
 /* As the process' death, for tests: nobody is told. Then cluster_free. */
 void cluster_abandon(struct cluster *c);
 
+/* cluster_join without the watch and the threads, for those who play them: cluster_turn, the
+ * queue's ticks, and what a watch would tell. */
+enum err cluster_enter(struct cluster *c, struct queue *q) MUST_USE;
+struct catalog_watching cluster_watching(struct cluster *c);
+
 /* ---- work.c: the thread ---- */
 
 void *cluster_thread(void *self);
+/* What the thread does again and again: all there is to do now. `waits`: until there is something.
+ * False: the cluster stops. */
+bool cluster_turn(struct cluster *c, bool waits);
 void *cluster_ticker(void *self);
 /* Lists the catalogue and tells the queue. */
 enum err cluster_list(struct cluster *c) MUST_USE;

@@ -157,7 +157,7 @@ static void list_and_go(struct cluster *c, int64_t now_ms)
     if (watch_waits && is_done)
         c->watch_waits = false; /* if it asked again meanwhile, it will do so once more */
     lock_give(&c->lk);
-    if (watch_waits && is_done)
+    if (watch_waits && is_done && c->watch != NULL)
         catalog_watch_go(c->watch, c->view.list_rev);
 }
 
@@ -339,7 +339,8 @@ struct news {
     bool wants_list, is_lost, is_leaving, is_stopping;
 };
 
-static void news_wait(struct cluster *c, struct news *news)
+/* `waits`: until there is some, or it is time to look. */
+static void news_take(struct cluster *c, bool waits, struct news *news)
 {
     int64_t now_ms = clock_boot_ms(c->clock);
     int64_t pause_ms = pause_of(c, now_ms);
@@ -349,7 +350,7 @@ static void news_wait(struct cluster *c, struct news *news)
         pause_ms = c->lists_from_ms - now_ms;
     bool has_news =
         c->first != NULL || c->is_lost || c->is_stopping || (c->is_leaving && c->leave_ms == 0);
-    if (!has_news && pause_ms > 0)
+    if (waits && !has_news && pause_ms > 0)
         lock_signal_wait(&c->wake, &c->lk, pause_ms);
     *news = (struct news){.first = c->first,
                           .wants_list = c->wants_list || c->watch_waits,
@@ -362,28 +363,33 @@ static void news_wait(struct cluster *c, struct news *news)
     lock_give(&c->lk);
 }
 
+bool cluster_turn(struct cluster *c, bool waits)
+{
+    struct news news;
+    news_take(c, waits, &news);
+    int64_t now_ms = clock_boot_ms(c->clock);
+    work_run(c, news.first, now_ms);
+    if (news.is_stopping)
+        return false;
+    session_look(c, news.is_lost, now_ms);
+    if ((news.wants_list && now_ms >= c->lists_from_ms) || now_ms >= c->list_ms)
+        list_and_go(c, now_ms);
+    cluster_reign(c, clock_boot_ms(c->clock));
+    cluster_tell(c);
+    if (c->has_untold && now_ms >= c->again_ms) {
+        c->again_ms = now_ms + AGAIN_MS;
+        untold_tell(c);
+    }
+    if (news.is_leaving && leave(c, now_ms))
+        left(c);
+    return true;
+}
+
 void *cluster_thread(void *self)
 {
-    struct cluster *c = self;
-    for (;;) {
-        struct news news;
-        news_wait(c, &news);
-        int64_t now_ms = clock_boot_ms(c->clock);
-        work_run(c, news.first, now_ms);
-        if (news.is_stopping)
-            return NULL;
-        session_look(c, news.is_lost, now_ms);
-        if ((news.wants_list && now_ms >= c->lists_from_ms) || now_ms >= c->list_ms)
-            list_and_go(c, now_ms);
-        cluster_reign(c, clock_boot_ms(c->clock));
-        cluster_tell(c);
-        if (c->has_untold && now_ms >= c->again_ms) {
-            c->again_ms = now_ms + AGAIN_MS;
-            untold_tell(c);
-        }
-        if (news.is_leaving && leave(c, now_ms))
-            left(c);
-    }
+    while (cluster_turn(self, true))
+        continue;
+    return NULL;
 }
 
 void *cluster_ticker(void *self)

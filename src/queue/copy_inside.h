@@ -105,6 +105,9 @@ void copy_work_run(struct queue *q);
 void copy_forget_state_locked(struct queue_partition *p);
 /* The log was begun anew, and so is the state. */
 void copy_begin_state_locked(struct queue_partition *p);
+/* What is stored of p here fails its checksum: it is not to be believed any more, and another copy
+ * is to lead. No lock held. */
+void copy_unreadable(struct queue_partition *p);
 /* Stores a state that was sent by the leader, if all below it is here by now. */
 void copy_put_state(struct queue_partition *p);
 /* Serves if all is folded and READY was given. */

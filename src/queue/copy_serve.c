@@ -68,10 +68,12 @@ enum err queue_copy_read(struct queue *q, const struct queue_copy_id *of, uint64
     enum err e = ERR_NOT_LEADER;
     if (leads_in(p, epoch))
         e = plog_raw_read(p->log, from, bytes_max, out);
-    if (e == ERR_OK && !leads_in(p, epoch))
+    if ((e == ERR_OK || e == ERR_CORRUPT) && !leads_in(p, epoch))
         e = ERR_NOT_LEADER;
     if (e != ERR_OK)
         out->n = before;
+    if (e == ERR_CORRUPT) /* no follower can go on from here */
+        copy_unreadable(p);
     queue_topic_give_back(p->topic);
     return e;
 }

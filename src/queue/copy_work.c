@@ -271,6 +271,25 @@ static void want_state_locked(struct queue_partition *p)
     p->q->links->snapshot(p->q->links->self, &id, s.leader, s.epoch);
 }
 
+void copy_unreadable(struct queue_partition *p)
+{
+    struct replica_event e = {.type = REPLICA_EVENT_DAMAGE};
+    struct replica_effects effects;
+    struct copy_after after = {.reached = NULL};
+    struct replica_status status = {.health = REPLICA_HEALTH_STARTING};
+    lock_take(&p->lk);
+    if (p->copy != NULL && !p->copy->alone && !p->closed && !p->copy->log_is_busy)
+        replica_look(p->copy->replica, &status);
+    /* Known already, or not begun yet; and the only copy in sync is of use as far as it goes. */
+    if (status.health == REPLICA_HEALTH_OK && status.isr_size > 1) {
+        note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy here cannot be read: damaged",
+             p->topic->name, (unsigned)p->index);
+        copy_step_locked(p, &e, NULL, &effects, &after);
+    }
+    lock_give(&p->lk);
+    copy_after(p, &after);
+}
+
 /* True: there may be more. */
 static bool end_piece(struct queue_partition *p, const struct piece *piece, enum err e)
 {
@@ -295,6 +314,15 @@ static bool end_piece(struct queue_partition *p, const struct piece *piece, enum
     return more;
 }
 
+static bool read_on(struct queue_partition *p, struct piece *piece)
+{
+    enum err e = piece->from < piece->end ? read_piece(p, piece) : ERR_OK;
+    if (e != ERR_CORRUPT)
+        return end_piece(p, piece, e);
+    copy_unreadable(p);
+    return false;
+}
+
 /* One piece. True: there is more to fold. */
 static bool fold_on(struct queue_partition *p)
 {
@@ -312,7 +340,7 @@ static bool fold_on(struct queue_partition *p)
     if (wanted && fresh)
         more = begin_state(p, piece->life, committed) == ERR_OK;
     else if (wanted)
-        more = end_piece(p, piece, piece->from < piece->end ? read_piece(p, piece) : ERR_OK);
+        more = read_on(p, piece);
     buf_fini(&piece->payloads);
     mem_free(piece);
     if (!more) {

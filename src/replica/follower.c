@@ -44,13 +44,19 @@ static void on_ok(struct replica *r, const struct replica_event *e, struct repli
 
 /* Cuts to where the logs last agreed: the end of the leader's largest epoch that is not newer than
  * our last one, or our own end of it, whichever comes first. With interleaved epochs it takes more
- * than one exchange (KIP-101, KIP-279). */
+ * than one exchange (KIP-101, KIP-279).
+ *
+ * Where we have nothing of that epoch, its end over there says nothing of our log and may lie
+ * within one of our batches, which are cut between only. Then what is newer than it goes, and the
+ * next exchange is about an older epoch: of one that both have, each holds whole batches that one
+ * leader wrote, so where one ends a batch of the other ends. */
 static void on_diverge(struct replica *r, const struct replica_answer *a,
                        struct replica_effects *out)
 {
     uint64_t end;
-    epochs_floor(&r->epochs, a->diverge_epoch, r->durable_end, &end);
-    end = a->diverge_end < end ? a->diverge_end : end;
+    uint64_t own_epoch = epochs_floor(&r->epochs, a->diverge_epoch, r->durable_end, &end);
+    if (own_epoch == a->diverge_epoch)
+        end = a->diverge_end < end ? a->diverge_end : end;
     if (end < r->high_water) {
         /* What is committed was lost elsewhere. Obeying would lose it here as well. */
         quarantine(r, REPLICA_QUARANTINE_BELOW_HIGH_WATER, end, out);

@@ -383,6 +383,34 @@ START_TEST(a_copy_whose_bytes_have_rotted_is_made_anew)
 }
 END_TEST
 
+/* Nobody could follow it, and nobody would take its place while it lives. */
+START_TEST(a_leader_that_cannot_read_its_log_makes_room_for_another)
+{
+    make_topic(1, "q", 1, 3, 1, NULL);
+    ck_assert_int_eq(send_to(1, "q", "a"), ERR_OK);
+    ck_assert_int_eq(send_to(1, "q", "b"), ERR_OK);
+    queue_close(world.brokers[1].q);
+    world.brokers[1].q = NULL;
+    broker_start(1); /* so that nothing is cached */
+    elect("q", 1);
+    world_pass(500);
+    uint64_t before = status_of(1, "q", 0).incarnation;
+    fault_disk_each(world.brokers[1].disk, flip_in_log, &world.brokers[1]);
+    broker_die(3, true);
+    fault_disk_free(world.brokers[3].disk);
+    world.brokers[3].disk = fault_disk_new(test_seed() + 7);
+    broker_start(3);
+    world_pass(2000);
+    ck_assert_uint_ne(key_of("q", 0).leader, 1);
+    elect("q", 2);
+    world_pass(2000);
+    ck_assert_uint_ne(status_of(1, "q", 0).incarnation, before);
+    ck_assert_uint_eq(status_of(2, "q", 0).isr_size, 3);
+    ck_assert_uint_eq(state_of(1, "q", 0), state_of(2, "q", 0));
+    ck_assert_str_eq(drain(2, "q"), "a b");
+}
+END_TEST
+
 START_TEST(all_may_stop_and_start_again)
 {
     make_topic(1, "q", 2, 3, 1, NULL);
@@ -489,6 +517,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_lost_disk_is_filled_again);
     tcase_add_test(t, a_new_copy_begins_with_a_snapshot_where_the_log_was_released);
     tcase_add_test(t, a_copy_whose_bytes_have_rotted_is_made_anew);
+    tcase_add_test(t, a_leader_that_cannot_read_its_log_makes_room_for_another);
     tcase_add_test(t, all_may_stop_and_start_again);
     tcase_add_test(t, a_deleted_topic_goes_everywhere);
     tcase_add_test(t, brokers_with_their_own_threads_answer_whoever_asked);

@@ -428,6 +428,28 @@ START_TEST(a_follower_cuts_where_the_logs_part)
 }
 END_TEST
 
+/* Epoch 3's end over there, 8, need not be the end of a batch of our epoch 1. */
+START_TEST(a_follower_without_the_leaders_epoch_cuts_where_its_own_older_one_ends)
+{
+    const struct replica_epoch old[] = {{1, 0}, {4, 11}};
+    begin(3, 2, 5, 12, old, 2);
+    tick(2000);
+    reply(asked(),
+          (struct replica_answer){
+              .status = REPLICA_FETCH_DIVERGE, .epoch = 5, .diverge_epoch = 3, .diverge_end = 8},
+          NULL, 0);
+    ck_assert_uint_eq(effect(REPLICA_EFFECT_TRUNCATE)->truncate.end, 11);
+    log_end = 11;
+    step((struct replica_event){.type = REPLICA_EVENT_TRUNCATED, .truncated.end = 11});
+    ck_assert_uint_eq(effect(REPLICA_EFFECT_FETCH)->fetch.request.last_epoch, 1);
+    reply(asked(),
+          (struct replica_answer){
+              .status = REPLICA_FETCH_DIVERGE, .epoch = 5, .diverge_epoch = 1, .diverge_end = 7},
+          NULL, 0);
+    ck_assert_uint_eq(effect(REPLICA_EFFECT_TRUNCATE)->truncate.end, 7);
+}
+END_TEST
+
 static void follow_with_high_water(void)
 {
     const struct replica_epoch old[] = {{1, 0}, {2, 5}};
@@ -600,6 +622,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_follower_asks_from_what_is_durable_and_stores_what_follows);
     tcase_add_test(t, an_answer_of_another_epoch_is_not_obeyed);
     tcase_add_test(t, a_follower_cuts_where_the_logs_part);
+    tcase_add_test(t, a_follower_without_the_leaders_epoch_cuts_where_its_own_older_one_ends);
     tcase_add_test(t, a_follower_told_to_cut_what_is_committed_stops_instead);
     tcase_add_test(t, a_follower_begins_anew_only_behind_its_high_water_mark);
     tcase_add_test(t, a_leader_whose_released_part_holds_the_parting_sends_its_snapshot);
