@@ -150,7 +150,7 @@ static enum err queue_start(struct broker *b)
     enum err e = disk_posix_open(b->options.data_dir, true, &b->disk);
     if (e != ERR_OK)
         return e;
-    e = membership_start(m, &b->options, &b->clock, &b->disk, b->client_url);
+    e = membership_start(m, &b->options, &o, b->client_url);
     if (e == ERR_OK && m->catalog != NULL) {
         o.catalog = m->catalog;
         o.links = cluster_links(m->cluster);

@@ -4,7 +4,7 @@ CLUSTER_TESTS = tests/cluster/test_checker.sh
 dist_check_SCRIPTS += $(CLUSTER_TESTS)
 CLUSTER_CASES = tests/cluster/test_harness.py tests/cluster/test_leaders.py \
 	tests/cluster/test_any.py tests/cluster/test_etcd.py tests/cluster/test_disks.py \
-	tests/cluster/test_moves.py
+	tests/cluster/test_moves.py tests/cluster/test_adopt.py
 dist_check_SCRIPTS += tests/cluster/run
 EXTRA_DIST += $(CLUSTER_CASES) \
 	tests/cluster/README.md \
