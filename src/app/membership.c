@@ -9,6 +9,7 @@
 #include "app/secret_file.h"
 #include "base/note.h"
 #include "base/rng.h"
+#include "cluster/adopt.h"
 
 enum { SECRET_BYTES_MAX = 4096 };
 
@@ -102,20 +103,26 @@ static bool url_of(void *self, uint32_t broker, char out[PEER_URL_BYTES_MAX + 1]
 }
 
 enum err membership_start(struct membership *m, const struct serve_options *o,
-                          const struct clock *clock, const struct disk *disk,
-                          const char *client_url)
+                          const struct queue_options *node, const char *client_url)
 {
+    const struct clock *clock = node->clock;
+    struct rng rng = rng_from_system();
     if (o->etcd[0] == '\0')
-        return ERR_OK;
+        return cluster_directory_is_alone(node->disk) ? ERR_OK : ERR_CONFLICT;
     enum err e = catalog_start(m, o);
     if (e != ERR_OK)
         return e;
+    e = cluster_adopt(node, (uint32_t)o->broker_id, m->catalog, &rng);
+    if (e != ERR_OK) {
+        membership_end(m);
+        return e;
+    }
     struct cluster_options c = {
         .catalog = m->catalog,
         .clock = clock,
-        .rng = rng_from_system(),
+        .rng = rng,
         .broker = (uint32_t)o->broker_id,
-        .disk = disk,
+        .disk = node->disk,
         .replace = o->replace,
         .session_ttl_s = (int)o->session_ttl_s,
         .peer_url = text_or_null(o->peer_url),

@@ -18,11 +18,12 @@ struct membership {
 
 /* False: a setting is missing or wrong; stderr says which. Without --etcd, always true. */
 bool membership_check(const struct serve_options *o);
-/* Opens etcd's catalogue and the listener for peers. ERR_OK without --etcd. The log says why it
+/* Opens etcd's catalogue and the listener for peers; a lone node's data directory is taken over
+ * before (cluster/adopt.h), for which `node` says how its queue is opened. Without --etcd nothing
+ * happens, but ERR_CONFLICT: the directory is of a cluster. The log says why it
  * failed. */
 enum err membership_start(struct membership *m, const struct serve_options *o,
-                          const struct clock *clock, const struct disk *disk,
-                          const char *client_url) MUST_USE;
+                          const struct queue_options *node, const char *client_url) MUST_USE;
 /* The queue is open: the broker becomes one of the cluster's, and its fronts get their links to the
  * others. */
 enum err membership_join(struct membership *m, struct queue *q) MUST_USE;

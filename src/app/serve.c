@@ -19,6 +19,7 @@
 #include "app/options.h"
 #include "base/check.h"
 #include "base/note.h"
+#include "cluster/admin.h"
 #include "disk/disk.h"
 #include "http/http.h"
 #include "queue/queue.h"
@@ -150,7 +151,7 @@ static enum err queue_start(struct broker *b)
     enum err e = disk_posix_open(b->options.data_dir, true, &b->disk);
     if (e != ERR_OK)
         return e;
-    e = membership_start(m, &b->options, &b->clock, &b->disk, b->client_url);
+    e = membership_start(m, &b->options, &o, b->client_url);
     if (e == ERR_OK && m->catalog != NULL) {
         o.catalog = m->catalog;
         o.links = cluster_links(m->cluster);
@@ -183,6 +184,28 @@ static void put_cluster(void *cluster, struct json_writer *w)
     cluster_write(cluster, w);
 }
 
+static struct queue_copy_id copy_id(const uint8_t topic[16], uint32_t partition)
+{
+    struct queue_copy_id of = {.partition = partition};
+    memcpy(of.topic, topic, sizeof of.topic);
+    return of;
+}
+
+static enum err move_leader(void *cluster, const uint8_t topic[16], uint32_t partition,
+                            uint32_t broker, char why[REST_WHY_ROOM])
+{
+    struct queue_copy_id of = copy_id(topic, partition);
+    return cluster_move_leader(cluster, &of, broker, why);
+}
+
+static enum err recover(void *cluster, const uint8_t topic[16], uint32_t partition, uint32_t broker,
+                        char why[REST_WHY_ROOM])
+{
+    struct queue_copy_id of = copy_id(topic, partition);
+    return cluster_recover(cluster, &of, broker, why);
+}
+_Static_assert((int)REST_WHY_ROOM == (int)CLUSTER_WHY_ROOM, "a sentence fits into both");
+
 static enum err server_start(struct broker *b)
 {
     b->admin.queue = b->queue;
@@ -190,6 +213,8 @@ static enum err server_start(struct broker *b)
     b->rest.links = b->sqs.links = membership_links(&b->membership);
     if (b->membership.cluster != NULL) {
         b->rest.put_cluster = put_cluster;
+        b->rest.move_leader = move_leader;
+        b->rest.recover = recover;
         b->rest.cluster = b->membership.cluster;
     }
     b->sqs.queue = b->queue;

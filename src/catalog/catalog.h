@@ -178,6 +178,8 @@ enum err catalog_list_at(struct catalog *c, const char *prefix, struct catalog_k
  * meanwhile; nothing of that is changed. ERR_NOT_FOUND: `from` has never been a started node's.
  * The others as catalog_list and catalog_txn. */
 enum err catalog_copy(struct catalog *from, struct catalog *to) MUST_USE;
+/* Whether catalog_copy would go on, or has finished: its errors, and nothing is changed. */
+enum err catalog_copy_judge(struct catalog *from, struct catalog *to) MUST_USE;
 /* Before a broker lives in c: ERR_CONFLICT while a copy into it is not finished. ERR_CORRUPT;
  * ERR_BUSY. */
 enum err catalog_copy_check(struct catalog *c) MUST_USE;

@@ -234,6 +234,21 @@ enum err catalog_copy(struct catalog *from, struct catalog *to)
     return e;
 }
 
+enum err catalog_copy_judge(struct catalog *from, struct catalog *to)
+{
+    struct catalog_kvs there = {NULL, 0};
+    struct copying *c = mem_new(sizeof *c);
+    bool begun;
+    enum err e = source_of(from, c->marker.source);
+    if (e == ERR_OK)
+        e = catalog_list(to, "", &there);
+    if (e == ERR_OK)
+        e = target_judge(c, &there, &begun);
+    catalog_kvs_fini(&there);
+    mem_free(c);
+    return e;
+}
+
 enum err catalog_copy_check(struct catalog *c)
 {
     struct catalog_kv kv;

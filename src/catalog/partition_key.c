@@ -45,12 +45,18 @@ void catalog_partition_encode(const struct replica_key *k, struct buf *json)
         CHECK(json_object_set_new(inc, broker, json_string(hex)) == 0);
     }
     hex_of(k->op, hex);
-    catalog_json_store(json_pack("{s:i, s:o, s:I, s:o, s:o, s:o, s:i, s:s, s:s}", "format",
-                                 FORMAT_COPIES, "replicas", replicas, "leader",
-                                 (json_int_t)k->leader, "epoch",
-                                 catalog_json_int64((int64_t)k->epoch), "isr", isr, "inc", inc,
-                                 "min_isr", (int)k->min_isr, "state", states[k->state], "op", hex),
-                       json);
+    json_t *root = json_pack("{s:i, s:o, s:I, s:o, s:o, s:o, s:i, s:s, s:s}", "format",
+                             FORMAT_COPIES, "replicas", replicas, "leader", (json_int_t)k->leader,
+                             "epoch", catalog_json_int64((int64_t)k->epoch), "isr", isr, "inc", inc,
+                             "min_isr", (int)k->min_isr, "state", states[k->state], "op", hex);
+    CHECK(root != NULL && k->unclean_epoch <= k->epoch && k->wish_epoch <= k->epoch);
+    if (k->wish_epoch > 0)
+        CHECK(json_object_set_new(root, "wish_epoch", catalog_json_int64((int64_t)k->wish_epoch)) ==
+              0);
+    if (k->unclean_epoch > 0)
+        CHECK(json_object_set_new(root, "unclean_epoch",
+                                  catalog_json_int64((int64_t)k->unclean_epoch)) == 0);
+    catalog_json_store(root, json);
 }
 
 /* Whatever is not byte for byte what partition_config_encode writes is no value of format 1. */
@@ -154,20 +160,26 @@ static enum err copies_read(json_t *root, struct replica_key *k)
 {
     json_t *replicas, *isr, *inc;
     json_int_t leader, min_isr;
-    const char *epoch_text, *state, *op;
+    const char *epoch_text, *state, *op, *unclean_text = "0", *wish_text = "0";
     int format;
-    int64_t epoch;
-    if (json_unpack_ex(root, NULL, JSON_STRICT, "{s:i, s:o, s:I, s:s, s:o, s:o, s:I, s:s, s:s}",
-                       "format", &format, "replicas", &replicas, "leader", &leader, "epoch",
-                       &epoch_text, "isr", &isr, "inc", &inc, "min_isr", &min_isr, "state", &state,
-                       "op", &op) != 0)
+    int64_t epoch, unclean, wish;
+    if (json_unpack_ex(root, NULL, JSON_STRICT,
+                       "{s:i, s:o, s:I, s:s, s:o, s:o, s:I, s:s, s:s, s?:s, s?:s}", "format",
+                       &format, "replicas", &replicas, "leader", &leader, "epoch", &epoch_text,
+                       "isr", &isr, "inc", &inc, "min_isr", &min_isr, "state", &state, "op", &op,
+                       "unclean_epoch", &unclean_text, "wish_epoch", &wish_text) != 0)
         return ERR_CORRUPT;
     if (!catalog_int64_read(epoch_text, 0, INT64_MAX, &epoch) || leader < 0 ||
         leader > UINT32_MAX || min_isr < 1 || min_isr > REPLICA_MEMBERS_MAX ||
         !members_read(replicas, k) || !isr_read(isr, k) || !incarnations_read(inc, k) ||
         !state_read(state, &k->state) || !hex_read(op, &k->op))
         return ERR_CORRUPT;
+    if (!catalog_int64_read(unclean_text, 0, epoch, &unclean) ||
+        !catalog_int64_read(wish_text, 0, epoch, &wish))
+        return ERR_CORRUPT;
     k->epoch = (uint64_t)epoch;
+    k->unclean_epoch = (uint64_t)unclean;
+    k->wish_epoch = (uint64_t)wish;
     k->leader = (uint32_t)leader;
     k->min_isr = (uint32_t)min_isr;
     if (k->leader != 0 && (k->epoch == 0 || member_of(k, k->leader) == NULL))

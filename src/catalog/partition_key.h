@@ -2,7 +2,8 @@
 /* The value of p/<tid>/<n>: the partition's key (replica/key.h) as JSON.
  *
  * Format 2: replicas (broker ids, in order of preference), leader, epoch, isr, inc (broker id to
- * incarnation, 16 hex digits; a member that never registered has none), min_isr, state, op (hex).
+ * incarnation, 16 hex digits; a member that never registered has none), min_isr, state, op (hex);
+ * unclean_epoch and wish_epoch unless they are 0.
  * Format 1 is what a broker writes that is alone (partition_config_encode): one member, in sync,
  * without an incarnation; it is read as that, with a min_isr of one. */
 #ifndef CATALOG_PARTITION_KEY_H

@@ -78,6 +78,8 @@ struct topic_config {
     /* In a cluster: on how many brokers each partition is, and how many of them must be in sync for
      * anything to be committed. Fixed at birth; 0: not said. On one node both stay 0. */
     uint32_t copies, min_isr;
+    /* Of a topic that is being made: one copy, or a min_isr of 1, is meant. Not stored. */
+    bool allow_single_copy;
     struct topic_attribute
         *attributes; /* what has no field above: Policy, Kms…, RedriveAllowPolicy… */
     size_t attributes_n;

@@ -66,7 +66,7 @@ struct cli_args {
     const char *server;
     int64_t timeout_s;
     bool json, quiet, verbose;
-    bool lines, remove, follow, until_empty, yes, dry_run, ready, man, compact;
+    bool lines, remove, follow, until_empty, yes, dry_run, ready, man, compact, unsafe, accept_loss;
     const char *group_id, *dedup_id, *state, *match, *from;
     int64_t delay_s, wait_s, visibility_s, retry_delay_s, delete_retention_s;
     int64_t number, max; /* 0: not given */

@@ -15,6 +15,7 @@ enum cli_exit cli_run_peek(const struct cli_args *args, struct cli_client *clien
 enum cli_exit cli_run_topics(const struct cli_args *args, struct cli_client *client);
 enum cli_exit cli_run_groups(const struct cli_args *args, struct cli_client *client);
 enum cli_exit cli_run_cluster(const struct cli_args *args, struct cli_client *client);
+enum cli_exit cli_run_partition(const struct cli_args *args, struct cli_client *client);
 enum cli_exit cli_run_leases(const struct cli_args *args, struct cli_client *client);
 enum cli_exit cli_run_purge(const struct cli_args *args, struct cli_client *client);
 enum cli_exit cli_run_health(const struct cli_args *args, struct cli_client *client);

@@ -35,16 +35,28 @@ static enum cli_exit topics_list(const struct cli_args *args, struct cli_client 
 
 /* ---- one topic ---- */
 
+/* What a topic has from birth on, and both APIs know: it goes with the request that makes it. */
+static bool is_of_birth(const char *name)
+{
+    static const char *const names[] = {"copies", "min_isr", "allow_single_copy"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* SQS's attributes begin with a capital; what begins with a small letter is a setting that only the
  * REST API knows. */
 static bool is_rest_setting(const char *name)
 {
-    return name[0] >= 'a' && name[0] <= 'z';
+    return name[0] >= 'a' && name[0] <= 'z' && !is_of_birth(name);
 }
 
-/* Whole numbers go as numbers, all else as text. */
+/* Whole numbers go as numbers, true and false as such, all else as text. */
 static json_t *rest_value(const char *text)
 {
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        return json_boolean(text[0] == 't');
     size_t n = strlen(text);
     bool number = n > 0 && n < 19 && strspn(text, "0123456789") == n;
     return number ? json_integer(strtoll(text, NULL, 10)) : json_string(text);
@@ -62,6 +74,19 @@ static void settings_put(const struct cli_args *args, json_t *attributes, json_t
             json_object_set_new(rest, setting, rest_value(pair.value));
         else
             json_object_set_new(attributes, setting, json_string(pair.value));
+    }
+}
+
+/* The settings of birth, for a topic that REST makes. */
+static void birth_put(const struct cli_args *args, json_t *settings)
+{
+    for (size_t i = 0; i < args->settings.n; i++) {
+        struct cli_pair pair;
+        char name[129];
+        CHECK(cli_pair_read(args->settings.at[i], &pair));
+        (void)snprintf(name, sizeof name, "%.*s", (int)pair.name.n, (const char *)pair.name.at);
+        if (is_of_birth(name))
+            json_object_set_new(settings, name, rest_value(pair.value));
     }
 }
 
@@ -121,6 +146,7 @@ static enum cli_exit compact_create(const struct cli_args *args, struct cli_clie
     json_t *settings = json_pack("{s:s}", "cleanup", "compact");
     if (args->delete_retention_s >= 0)
         json_object_set_new(settings, "delete_retention", json_integer(args->delete_retention_s));
+    birth_put(args, settings);
     cli_topic_path(&path, args->words[1], "");
     buf_put_u8(&path, 0);
     enum cli_exit e = cli_client_rest(client, "GET", path.at, NULL, NULL, &fault);

@@ -264,6 +264,16 @@ static void look_gather(struct cluster_control *c, const struct cluster_topic *t
     p->mark.asked_ms = now_ms;
 }
 
+/* An operator has asked for the first member, and that one could lead. 0: no. */
+static uint32_t wished_leader(struct cluster_control *c, const struct cluster_view *v,
+                              const struct cluster_partition *p)
+{
+    const struct replica_key *k = &p->key;
+    if (k->wish_epoch == 0 || k->wish_epoch != k->epoch)
+        return 0;
+    return better_leader(c, v, p) == k->members[0].broker ? k->members[0].broker : 0;
+}
+
 static void partitions_look(struct cluster_control *c, const struct cluster_view *v, int64_t now_ms)
 {
     bool may_elect = c->elections.round == CLUSTER_ROUND_NONE && now_ms >= c->hold_until_ms;
@@ -273,14 +283,15 @@ static void partitions_look(struct cluster_control *c, const struct cluster_view
             if (!p->is_known)
                 continue;
             struct cluster_control_mark *mark = mark_of(c, p, now_ms);
-            if (!needs_leader(c, v, p)) {
-                if (p->key.leader != 0)
-                    look_gather(c, t, i, now_ms);
-            } else if (may_elect && now_ms >= mark->retry_ms &&
-                       c->elections.n < c->config.elections_max) {
+            uint32_t wished = wished_leader(c, v, p);
+            if (p->key.leader != 0 && !needs_leader(c, v, p))
+                look_gather(c, t, i, now_ms);
+            if ((wished != 0 || needs_leader(c, v, p)) && may_elect && now_ms >= mark->retry_ms &&
+                c->elections.n < c->config.elections_max) {
                 struct wire_partition of = wire_of(t, i);
                 mark->retry_ms = now_ms + c->config.retry_ms;
-                cluster_elections_add(&c->elections, &of, &p->key, 0);
+                cluster_elections_add(&c->elections, &of, &p->key,
+                                      needs_leader(c, v, p) ? 0 : wished);
             }
         }
 }

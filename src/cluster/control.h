@@ -7,7 +7,8 @@
  * What makes it act on a partition: nobody leads; the leader's session is gone or is another one
  * than when it took the lead; nobody listens where the leader should; the leader is leaving or
  * draining and another could lead; the leader says that it cannot; the leader is not the preferred
- * one and it is time to look.
+ * one (the first member), and it is time to look, or an operator has asked for
+ * that one.
  *
  * An election asks all live members twice, marks first, then ends; why, elect.h says. The same
  * questions, asked now and then of the leaders alone, tell whether they do lead.

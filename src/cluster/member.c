@@ -77,6 +77,13 @@ enum err cluster_self_meet(struct cluster_self *s, const char *fresh_id)
     enum err e = file_check(s, &file, &has_file);
     if (e != ERR_OK)
         return e;
+    e = catalog_copy_check(s->catalog);
+    if (e == ERR_CONFLICT)
+        note(NOTE_ERROR, "cluster",
+             "a single node's catalogue is being taken over into this cluster: start that node "
+             "again with --etcd, so that it is finished");
+    if (e != ERR_OK)
+        return e;
     e = meta_read(s, &meta);
     if (e == ERR_NOT_FOUND && !has_file) {
         e = meta_make(s, fresh_id);

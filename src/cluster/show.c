@@ -52,6 +52,8 @@ static void put_partition(struct json_writer *w, const struct cluster_topic *t, 
     put_number(w, "min_isr", k->min_isr);
     json_put_key(w, "state");
     json_put_text(w, states[k->state]);
+    if (k->unclean_epoch > 0)
+        put_number(w, "unclean_epoch", k->unclean_epoch);
     json_end_object(w);
 }
 

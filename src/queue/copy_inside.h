@@ -126,7 +126,7 @@ int64_t copy_redrive_step(struct queue_topic *t, bool *ended);
 /* If this broker is one of the key's members and p has no log here, it gets one. Blocks. */
 void copy_attach(struct queue_partition *p, const struct replica_key *key);
 /* The first keys of a new topic's partitions, one each, to be freed; `copies` and `min_isr` of its
- * settings are filled in. ERR_NOT_ENOUGH: there are too few brokers. */
+ * settings are filled in. ERR_TOO_FEW_BROKERS, ERR_SINGLE_COPY. */
 enum err copy_place(struct queue *q, struct topic_config *config,
                     struct replica_key **out) MUST_USE;
 /* Until all partitions of t are led, but not for ever. */

@@ -206,20 +206,33 @@ void queue_copy_topic_gone(struct queue *q, const uint8_t topic[16])
 
 /* ---- a topic that is made here ---- */
 
+/* How many copies a new topic gets, and how few of them will do. Too few brokers never mean fewer
+ * copies than were asked for, or than are usual, unless whoever makes it says that one is enough.
+ */
+static void copies_wanted(const struct topic_config *config, uint32_t *most, uint32_t *least)
+{
+    *most = config->copies == 0 ? TOPIC_COPIES_DEFAULT : config->copies;
+    *least = *most;
+    if (config->copies == 0 && config->allow_single_copy)
+        *least = config->min_isr == 0 ? 1 : config->min_isr;
+}
+
 enum err copy_place(struct queue *q, struct topic_config *config, struct replica_key **out)
 {
     const struct queue_links *links = q->links;
-    uint32_t n = config->partitions;
-    uint32_t copies = config->copies == 0 ? TOPIC_COPIES_DEFAULT : config->copies;
+    uint32_t n = config->partitions, copies, least;
+    copies_wanted(config, &copies, &least);
+    if ((copies == 1 || config->min_isr == 1) && !config->allow_single_copy)
+        return ERR_SINGLE_COPY;
     uint32_t *members = mem_new_array((size_t)n * TOPIC_COPIES_MAX, sizeof members[0]);
     enum err e = links->place(links->self, n, copies, members);
-    if (e == ERR_NEED && config->copies == 0) {
-        copies = 1; /* nobody has asked for more than there can be */
+    while (e == ERR_NEED && copies > least) {
+        copies--;
         e = links->place(links->self, n, copies, members);
     }
     if (e != ERR_OK) {
         mem_free(members);
-        return e == ERR_NEED ? ERR_NOT_ENOUGH : e;
+        return e == ERR_NEED ? ERR_TOO_FEW_BROKERS : e;
     }
     config->copies = copies;
     if (config->min_isr == 0)

@@ -240,6 +240,8 @@ static enum err may_create(struct queue *q, const struct topic_config *want)
     CHECK(want->partitions >= 1 && want->partitions <= TOPIC_PARTITIONS_MAX);
     if (plog_failed(q->plog))
         return ERR_FAILED;
+    if (q->links == NULL && (want->copies > 1 || want->min_isr > 1))
+        return ERR_ALONE;
     if (__atomic_load_n(&q->space_low, __ATOMIC_RELAXED))
         return ERR_NO_SPACE;
     if (queue_topic_find(q, bytes_of_text(want->name), &there) == ERR_OK) {
@@ -296,6 +298,7 @@ enum err queue_topic_create(struct queue *q, const struct topic_config *want,
     config.created_wall_ms = config.modified_wall_ms = clock_wall_ms(q->clock);
     if (q->links != NULL)
         return create_among_others(q, &config, out);
+    config.copies = config.min_isr = 0; /* there is nothing to choose */
     e = check_sound(&config);
     if (e == ERR_OK)
         e = keys_create(q, &config, NULL, &rev);

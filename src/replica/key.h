@@ -35,6 +35,11 @@ struct replica_key {
     uint32_t leader; /* 0: nobody leads now */
     uint32_t min_isr;
     enum replica_key_state state;
+    /* The last epoch that an operator began with the loss of committed records; 0: none. */
+    uint64_t unclean_epoch;
+    /* In this epoch an operator has asked that the first member lead; another epoch ends the wish.
+     */
+    uint64_t wish_epoch;
     uint64_t
         op; /* drawn by the last writer: tells it whether a write without an answer is its own */
     size_t members_n;

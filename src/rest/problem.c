@@ -116,6 +116,7 @@ bool rest_fault_of_err(struct rest_fault *f, enum err e)
     case ERR_NOT_LEADER:
     case ERR_NOT_READY:
     case ERR_NOT_ENOUGH:
+    case ERR_TOO_FEW_BROKERS:
     case ERR_UNKNOWN:
         p = REST_PROBLEM_UNAVAILABLE;
         break;

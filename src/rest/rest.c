@@ -18,6 +18,7 @@ static const enum body_kind bodies[REST_OPERATIONS_N] = {
     [REST_put_topic] = BODY_JSON,     [REST_patch_topic] = BODY_MERGE,
     [REST_send_message] = BODY_RAW,   [REST_send_messages] = BODY_BATCH,
     [REST_change_leases] = BODY_JSON, [REST_extend_lease] = BODY_MERGE,
+    [REST_move_leader] = BODY_JSON,   [REST_recover_partition] = BODY_JSON,
 };
 
 /* A media type, whatever parameters follow it (RFC 9110, section 8.3.1). */
@@ -132,5 +133,6 @@ size_t rest_routes(struct rest *s, struct http_route out[REST_ROUTES_MAX])
     out[2] = (struct http_route){HTTP_OTHER, "/v1/openapi.yaml", handle, s};
     out[3] = (struct http_route){HTTP_OTHER, "/problems/*", handle, s};
     out[4] = (struct http_route){HTTP_OTHER, "/v1/cluster", handle, s};
+    out[5] = (struct http_route){HTTP_OTHER, "/v1/cluster/*", handle, s};
     return REST_ROUTES_MAX;
 }

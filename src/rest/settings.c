@@ -275,6 +275,51 @@ static bool apply_fixed(const struct rest_settings *s, bool fresh, struct topic_
                            "a topic is FIFO exactly when its name ends in .fifo");
 }
 
+/* A setting of copies that is fixed: what is there may be said again. */
+static bool refuse_other(const struct rest_settings *s, enum rest_setting_id id, uint32_t now,
+                         struct rest_fault *f)
+{
+    const struct rest_setting *given = &s->values[id];
+    struct rest_place at;
+    if (!given->given || given->null || given->value == (int64_t)now)
+        return true;
+    return rest_body_fault(f, REST_PROBLEM_IMMUTABLE, place_of(id, &at), "it is %u, which is fixed",
+                           now);
+}
+
+/* Whether there are brokers enough, and whether one copy is meant, is the queue's to judge. */
+static bool apply_copies(const struct rest_settings *s, bool fresh, struct topic_config *t,
+                         struct rest_fault *f)
+{
+    const struct rest_setting *allow = &s->values[REST_SETTING_allow_single_copy];
+    struct rest_place at;
+    int64_t copies, min_isr;
+    /* On one node, and of a topic that was made on one, nothing is stored: it has one copy. */
+    uint32_t copies_now = t->copies == 0 ? 1 : t->copies;
+    uint32_t min_now = t->min_isr == 0 ? 1 : t->min_isr;
+    if (!fresh) {
+        bool refused =
+            allow->given && !allow->null && allow->value == 0 && t->copies != 0 && min_now == 1;
+        if (refused)
+            return rest_body_fault(f, REST_PROBLEM_IMMUTABLE,
+                                   place_of(REST_SETTING_allow_single_copy, &at),
+                                   "the topic was made with it, which is fixed");
+        return refuse_other(s, REST_SETTING_copies, copies_now, f) &&
+               refuse_other(s, REST_SETTING_min_isr, min_now, f);
+    }
+    (void)becomes(&s->values[REST_SETTING_copies], false, 0, &copies);
+    (void)becomes(&s->values[REST_SETTING_min_isr], false, 0, &min_isr);
+    t->copies = (uint32_t)copies;
+    t->min_isr = (uint32_t)min_isr;
+    t->allow_single_copy = allow->given && !allow->null && allow->value != 0;
+    if (copies == 0)
+        copies = TOPIC_COPIES_DEFAULT;
+    if (min_isr > copies)
+        return rest_body_fault(f, REST_PROBLEM_INVALID_BODY, place_of(REST_SETTING_min_isr, &at),
+                               "must be at most the number of copies, which is %d", (int)copies);
+    return true;
+}
+
 /* A compact topic is a log: it is not FIFO, and there is nothing to delay or to redrive. */
 static bool apply_compact(const struct rest_settings *s, bool patch, bool fresh,
                           struct topic_config *t, struct rest_fault *f)
@@ -425,9 +470,10 @@ bool rest_settings_apply(const struct rest_settings *s, bool patch, bool fresh,
     struct topic_config preset;
     int64_t value;
     topic_config_init(&preset);
-    if (!apply_fixed(s, fresh, t, f) || !apply_compact(s, patch, fresh, t, f) ||
-        !apply_fifo_only(s, patch, t, f) || !apply_redrive(s, patch, t, f) ||
-        !apply_tags(s, patch, t, f) || !apply_limits(s, patch, t, f))
+    if (!apply_fixed(s, fresh, t, f) || !apply_copies(s, fresh, t, f) ||
+        !apply_compact(s, patch, fresh, t, f) || !apply_fifo_only(s, patch, t, f) ||
+        !apply_redrive(s, patch, t, f) || !apply_tags(s, patch, t, f) ||
+        !apply_limits(s, patch, t, f))
         return false;
     if (becomes(&s->values[REST_SETTING_visibility], patch, preset.visibility_ms, &value))
         t->visibility_ms = value;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A topic's settings as the body of PUT and PATCH, and what they make of a topic. Pure.
  *
- * PUT: what is left out, or null, gets its default; fifo, partitions and cleanup stay. PATCH (RFC
+ * PUT: what is left out, or null, gets its default; fifo, partitions, cleanup and
+ * what is said of copies stay. PATCH (RFC
  * 7396): what is left out stays, null gets its default; redrive and tags are merged member by
  * member. What only SQS can set (struct topic_config.attributes) stays in both. */
 #ifndef REST_SETTINGS_H
@@ -39,7 +40,7 @@ struct rest_settings {
 /* Reads a body; an empty one gives nothing. */
 bool rest_settings_read(struct bytes body, struct arena *arena, struct rest_settings *out,
                         struct rest_fault *f) MUST_USE;
-/* Changes a topic's settings. `fresh`: it is being made, so that fifo and partitions may be set.
+/* Changes a topic's settings. `fresh`: it is being made, so that what is fixed may be set.
  * False: the fault says why not; `t` may be half changed then. The redrive target is not looked
  * for. */
 bool rest_settings_apply(const struct rest_settings *s, bool patch, bool fresh,

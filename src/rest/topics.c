@@ -98,6 +98,8 @@ static void put_topic(struct json_writer *w, struct queue_topic *topic, bool alo
     json_put_bool(w, t->fifo);
     json_put_key(w, "partitions");
     json_put_int64(w, t->partitions);
+    put_limit(w, "copies", t->copies);
+    put_limit(w, "min_isr", t->min_isr);
     json_put_key(w, "version");
     json_put_text(w, text);
     rest_put_time(w, "created_at", t->created_wall_ms);
@@ -323,6 +325,7 @@ static void replace(struct rest_call *c, struct topic_work *work)
 
 static void make(struct rest_call *c, struct topic_work *work)
 {
+    static const struct rest_place copies_at = {NULL, {"copies", 6}, 0};
     struct topic_config want;
     enum err e = ERR_OK;
     topic_config_init(&want);
@@ -338,6 +341,8 @@ static void make(struct rest_call *c, struct topic_work *work)
                        "a topic of this name is being made or deleted at this moment");
     else if (e == ERR_FULL)
         rest_fault_set(&c->fault, REST_PROBLEM_TOO_MANY_TOPICS, "%s", err_text(e));
+    else if (e == ERR_SINGLE_COPY || e == ERR_ALONE)
+        rest_body_fault(&c->fault, REST_PROBLEM_INVALID_BODY, &copies_at, "%s", err_text(e));
     else if (e != ERR_OK)
         rest_fault_of_err(&c->fault, e);
     work->made = e == ERR_OK && c->fault.problem == REST_PROBLEM_NONE;

@@ -10,6 +10,7 @@
 enum kind {
     KIND_NUMBER,
     KIND_BOOLEAN,
+    KIND_CONSENT,
     KIND_CHOICE,
     KIND_KMS_KEY,
     KIND_POLICY,
@@ -110,6 +111,7 @@ static bool read_value(enum sqs_attribute_id id, struct bytes *value, const stru
     case KIND_NUMBER:
         return read_number(row, value, f);
     case KIND_BOOLEAN:
+    case KIND_CONSENT:
         if (!is_word(*value, "true") && !is_word(*value, "false"))
             return refuse_value(row, "Must be true or false.", f);
         *value = is_word(*value, "true") ? BYTES_OF("true") : BYTES_OF("false");
@@ -223,6 +225,10 @@ static void apply_one(enum sqs_attribute_id id, const struct sqs_settings *s,
         return;
     case SQS_ATTRIBUTE_FifoQueue:
         return; /* decided at birth */
+    case SQS_ATTRIBUTE_allow_single_copy:
+    case SQS_ATTRIBUTE_copies:
+    case SQS_ATTRIBUTE_min_isr:
+        return; /* so are these (apply_copies) */
     case SQS_ATTRIBUTE_MaximumMessageSize:
         t->message_bytes_max = (uint32_t)number_of(value);
         return;
@@ -259,8 +265,38 @@ static void apply_encryption(const struct sqs_settings *s, struct topic_config *
         keep(t, SQS_ATTRIBUTE_KmsDataKeyReusePeriodSeconds, BYTES_NONE);
 }
 
+/* What a topic has whose settings do not say it was made on one node. */
+static uint32_t one_if_unsaid(uint32_t n)
+{
+    return n == 0 ? 1 : n;
+}
+
+static bool apply_copies(const struct sqs_settings *s, struct topic_config *t, struct sqs_fault *f)
+{
+    enum sqs_attribute_id ids[2] = {SQS_ATTRIBUTE_copies, SQS_ATTRIBUTE_min_isr};
+    uint32_t *now[2] = {&t->copies, &t->min_isr};
+    bool fresh = t->state == TOPIC_CREATING;
+    for (unsigned i = 0; i < 2; i++) {
+        if (!s->given[ids[i]])
+            continue;
+        uint32_t wanted = (uint32_t)number_of(s->value[ids[i]]);
+        if (fresh)
+            *now[i] = wanted;
+        else if (wanted != one_if_unsaid(*now[i]))
+            return refuse_value(&rows[ids[i]], "It is fixed when the queue is made.", f);
+    }
+    if (!fresh)
+        return true;
+    t->allow_single_copy = is_word(s->value[SQS_ATTRIBUTE_allow_single_copy], "true");
+    if (t->min_isr > (t->copies == 0 ? TOPIC_COPIES_DEFAULT : t->copies))
+        return refuse_value(&rows[SQS_ATTRIBUTE_min_isr], "There are fewer copies than that.", f);
+    return true;
+}
+
 bool sqs_settings_apply(const struct sqs_settings *s, struct topic_config *t, struct sqs_fault *f)
 {
+    if (!apply_copies(s, t, f))
+        return false;
     for (unsigned id = 0; id < SQS_ATTRIBUTES_N; id++)
         if (s->given[id])
             apply_one((enum sqs_attribute_id)id, s, t);
@@ -323,6 +359,18 @@ static void put_settable(enum sqs_attribute_id id, const struct topic_config *t,
                          const struct sqs_place *place, struct buf *out)
 {
     switch ((int)id) {
+    case SQS_ATTRIBUTE_allow_single_copy:
+        if (t->copies > 0 && t->min_isr == 1)
+            buf_put_text(out, "true");
+        return;
+    case SQS_ATTRIBUTE_copies:
+        if (t->copies > 0)
+            buf_put_format(out, "%u", t->copies);
+        return;
+    case SQS_ATTRIBUTE_min_isr:
+        if (t->min_isr > 0)
+            buf_put_format(out, "%u", t->min_isr);
+        return;
     case SQS_ATTRIBUTE_ContentBasedDeduplication:
         buf_put_text(out, t->content_dedup ? "true" : "false");
         return;
@@ -394,6 +442,11 @@ static bool differs(enum sqs_attribute_id id, const struct sqs_settings *s,
     if (rows[id].kind == KIND_REDRIVE)
         return s->redrive.receives_max != t->receives_max ||
                !bytes_equal(s->redrive.target, bytes_of_text(t->dead_letter));
+    if (rows[id].kind == KIND_CONSENT) /* it asks for nothing */
+        return false;
+    if (id == SQS_ATTRIBUTE_copies || id == SQS_ATTRIBUTE_min_isr)
+        return number_of(wanted) !=
+               one_if_unsaid(id == SQS_ATTRIBUTE_copies ? t->copies : t->min_isr);
     struct buf now = BUF_EMPTY;
     put_settable(id, t, place, &now);
     bool same = rows[id].kind == KIND_POLICY || rows[id].kind == KIND_REDRIVE_ALLOW

@@ -69,9 +69,14 @@ bool sqs_fault_of_err(struct sqs_fault *f, enum err e)
     case ERR_NOT_LEADER:
     case ERR_NOT_READY:
     case ERR_NOT_ENOUGH:
+    case ERR_TOO_FEW_BROKERS:
     case ERR_UNKNOWN:
         return sqs_fault_set(f, SQS_FAULT_SERVICE_UNAVAILABLE, "Service unavailable: %s.",
                              err_text(e));
+    case ERR_SINGLE_COPY:
+    case ERR_ALONE:
+        return sqs_fault_set(f, SQS_FAULT_INVALID_ATTRIBUTE_VALUE,
+                             "Invalid value for the parameter copies. Reason: %s.", err_text(e));
     case ERR_LOG_ONLY:
         return sqs_fault_set(f, SQS_FAULT_UNSUPPORTED_OPERATION,
                              "The operation is not supported on a compact topic, which is read as "

@@ -1091,13 +1091,30 @@ def the_log_of_a_plain_topic_is_read_too_with_keys():
         assert sorted([r["body"] for r in got] + [m["body"]], key=int) == [str(i) for i in range(12)], got
 
 
+OF_A_CLUSTER = {"get_cluster", "move_leader", "recover_partition"}  # tests/cluster asks for these
+
+
+@test
+def a_broker_that_is_alone_has_no_cluster_and_one_copy_of_each_topic():
+    with Rested() as s:
+        problem(s.c.get("/v1/cluster"), 404, "no_cluster")
+        s.c.topic("t")
+        for verb in ("leader", "recover"):
+            problem(s.c.post(f"/v1/cluster/partitions/t/0/{verb}", {"broker": 1}), 404, "no_cluster")
+            problem(s.c.post(f"/v1/cluster/partitions/nonesuch/0/{verb}", {"broker": 1}), 404, "topic_not_found")
+        problem(s.c.put("/v1/topics/c", {"copies": 2}), 400, "invalid_body", ("pointer", "/copies"))
+        assert s.c.put("/v1/topics/c", {"copies": 1, "min_isr": 1}).status == 201
+        assert s.c.put("/v1/topics/c", {"copies": 1, "allow_single_copy": True}).status == 200
+        problem(s.c.put("/v1/topics/c", {"copies": 3}), 409, "immutable", ("pointer", "/copies"))
+        assert "copies" not in s.c.get("/v1/topics/c").json
+
+
 @test
 def every_operation_was_asked_for():
     """Runs last: SEEN is what the tests above have asked for."""
     if len(sys.argv) > 1:
         return
-    of_clusters = {"get_cluster"}  # a broker that is alone refuses it; tests/cluster asks brokers that are not
-    missing = set(DOCUMENT.operations) - {oid for oid, statuses in SEEN.items() if oid in of_clusters or any(x < 400 for x in statuses)}
+    missing = set(DOCUMENT.operations) - OF_A_CLUSTER - {oid for oid, statuses in SEEN.items() if any(x < 400 for x in statuses)}
     assert not missing, missing
 
 

@@ -360,6 +360,50 @@ START_TEST(one_that_never_takes_office_is_replaced)
 }
 END_TEST
 
+/* Broker 2 is put first by an operator, who saw this epoch. */
+static void wish_for_2(uint64_t epoch)
+{
+    struct replica_member first = keys[0].members[1];
+    keys[0].members[1] = keys[0].members[0];
+    keys[0].members[0] = first;
+    keys[0].wish_epoch = epoch;
+    keys[0].version = ++rev;
+    all_show(&controllers[0]);
+}
+
+START_TEST(a_lead_goes_at_once_to_whom_an_operator_wishes)
+{
+    world_make(3, 1, 2);
+    run(1000);
+    ck_assert(keys[0].epoch == 1 && keys[0].leader == 1);
+    brokers[1].copies[0].end = 10; /* more than is committed: the wish counts all the same */
+    wish_for_2(1);
+    run(500);
+    ck_assert(keys[0].epoch == 2 && keys[0].leader == 2);
+    run(10000);
+    ck_assert_uint_eq(keys[0].epoch, 2);
+}
+END_TEST
+
+START_TEST(a_wish_of_another_epoch_or_for_one_that_cannot_lead_moves_nothing)
+{
+    world_make(3, 1, 2);
+    run(1000);
+    wish_for_2(0);
+    run(10000);
+    ck_assert(keys[0].epoch == 1 && keys[0].leader == 1);
+    keys[0].wish_epoch = 1;
+    keys[0].version = ++rev;
+    brokers[2].copies[0].health = REPLICA_HEALTH_QUARANTINED;
+    all_show(&controllers[0]);
+    run(5000);
+    ck_assert(keys[0].epoch == 1 && keys[0].leader == 1);
+    brokers[2].copies[0].health = REPLICA_HEALTH_OK;
+    run(2000);
+    ck_assert(keys[0].epoch == 2 && keys[0].leader == 2);
+}
+END_TEST
+
 START_TEST(one_that_is_in_quarantine_is_replaced)
 {
     world_make(3, 1, 2);
@@ -605,6 +649,8 @@ Suite *suite_new(void)
     tcase_add_test(tc, one_that_came_back_before_it_was_missed_gets_a_new_epoch);
     tcase_add_test(tc, a_new_controller_finds_out_that_a_leader_was_restarted_before_its_time);
     tcase_add_test(tc, one_that_never_takes_office_is_replaced);
+    tcase_add_test(tc, a_lead_goes_at_once_to_whom_an_operator_wishes);
+    tcase_add_test(tc, a_wish_of_another_epoch_or_for_one_that_cannot_lead_moves_nothing);
     tcase_add_test(tc, one_that_is_in_quarantine_is_replaced);
     tcase_add_test(tc, who_leaves_gives_its_leads_away_while_another_can_take_them);
     tcase_add_test(tc, when_most_are_gone_at_once_elections_wait_for_a_session);

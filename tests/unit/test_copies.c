@@ -465,6 +465,48 @@ static size_t told_n(void)
     return n;
 }
 
+/* What comes of a topic that is made on the first broker. */
+static enum err birth(const char *name, uint32_t copies, uint32_t min_isr, bool single,
+                      uint32_t *copies_got)
+{
+    struct topic_config config;
+    struct queue_topic *t;
+    topic_config_init(&config);
+    snprintf(config.name, sizeof config.name, "%s", name);
+    config.copies = copies;
+    config.min_isr = min_isr;
+    config.allow_single_copy = single;
+    enum err e = queue_topic_create(world.brokers[1].q, &config, &t);
+    topic_config_fini(&config);
+    if (e == ERR_OK) {
+        *copies_got = queue_topic_config(t)->copies;
+        ck_assert_uint_le(queue_topic_config(t)->min_isr, *copies_got);
+        queue_topic_give_back(t);
+    }
+    return e;
+}
+
+START_TEST(no_topic_silently_gets_fewer_copies_than_are_usual)
+{
+    uint32_t got = 0;
+    broker_die(3, false);
+    ck_assert_int_eq(birth("a", 0, 0, false, &got), ERR_TOO_FEW_BROKERS);
+    ck_assert_int_eq(birth("a", 3, 0, true, &got), ERR_TOO_FEW_BROKERS);
+    ck_assert_int_eq(birth("a", 0, 3, true, &got), ERR_TOO_FEW_BROKERS);
+    ck_assert_int_eq(birth("a", 1, 0, false, &got), ERR_SINGLE_COPY);
+    ck_assert_int_eq(birth("a", 2, 1, false, &got), ERR_SINGLE_COPY);
+    ck_assert_int_eq(birth("a", 2, 0, false, &got), ERR_OK);
+    ck_assert_uint_eq(got, 2);
+    ck_assert_int_eq(birth("b", 0, 0, true, &got), ERR_OK);
+    ck_assert_uint_eq(got, 2);
+    broker_die(2, false);
+    ck_assert_int_eq(birth("c", 0, 2, true, &got), ERR_TOO_FEW_BROKERS);
+    ck_assert_int_eq(birth("c", 0, 0, true, &got), ERR_OK);
+    ck_assert_uint_eq(got, 1);
+    ck_assert_int_eq(birth("d", 1, 1, true, &got), ERR_OK);
+}
+END_TEST
+
 START_TEST(brokers_with_their_own_threads_answer_whoever_asked)
 {
     size_t unknown_n = 0;
@@ -501,6 +543,7 @@ Suite *suite_new(void)
     TCase *t = tcase_create("copies");
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, world_setup, world_teardown);
+    tcase_add_test(t, no_topic_silently_gets_fewer_copies_than_are_usual);
     tcase_add_test(t, a_send_is_answered_once_all_that_are_in_sync_have_it);
     tcase_add_test(t, nothing_is_handed_out_that_is_not_committed);
     tcase_add_test(t, who_does_not_lead_says_so);

@@ -67,6 +67,32 @@ START_TEST(limits_are_set_kept_and_taken_away)
 }
 END_TEST
 
+START_TEST(copies_are_said_at_birth_and_fixed_then)
+{
+    ck_assert(apply("{}", false, true));
+    ck_assert(topic.copies == 0 && topic.min_isr == 0 && !topic.allow_single_copy);
+    ck_assert(!put("{\"copies\":3}")); /* it was made on one node, and has one */
+    ck_assert_int_eq(fault.problem, REST_PROBLEM_IMMUTABLE);
+    ck_assert(put("{\"copies\":1,\"min_isr\":1,\"allow_single_copy\":false}"));
+    ck_assert(topic.copies == 0 && topic.min_isr == 0);
+    ck_assert(!apply("{\"copies\":2,\"min_isr\":3}", false, true));
+    ck_assert_str_eq(fault.place, "/min_isr");
+    ck_assert(!apply("{\"min_isr\":4}", false, true)); /* of three */
+    ck_assert(!apply("{\"copies\":9}", false, true) && !apply("{\"copies\":0}", false, true));
+    ck_assert(apply("{\"copies\":1,\"allow_single_copy\":true}", false, true));
+    ck_assert(topic.copies == 1 && topic.min_isr == 0 && topic.allow_single_copy);
+    topic.min_isr = 1; /* as the queue fills it in */
+    ck_assert(!put("{\"allow_single_copy\":false}"));
+    ck_assert_int_eq(fault.problem, REST_PROBLEM_IMMUTABLE);
+    ck_assert(apply("{\"copies\":8,\"min_isr\":8}", false, true));
+    ck_assert(put("{\"copies\":8}") && patch("{\"min_isr\":8,\"allow_single_copy\":true}"));
+    ck_assert(put("{\"visibility\":1}"));
+    ck_assert(topic.copies == 8 && topic.min_isr == 8);
+    ck_assert(!patch("{\"min_isr\":7}") && !put("{\"copies\":7}"));
+    ck_assert_int_eq(fault.problem, REST_PROBLEM_IMMUTABLE);
+}
+END_TEST
+
 START_TEST(dead_letters_for_a_full_topic_need_a_target)
 {
     ck_assert(!put("{\"max_bytes\":7,\"when_full\":\"dead_letter\"}"));
@@ -276,6 +302,7 @@ Suite *suite_new(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, every_duration_is_read_in_both_forms);
     tcase_add_test(t, limits_are_set_kept_and_taken_away);
+    tcase_add_test(t, copies_are_said_at_birth_and_fixed_then);
     tcase_add_test(t, dead_letters_for_a_full_topic_need_a_target);
     tcase_add_test(t, the_bounds_are_those_of_the_catalogue);
     tcase_add_test(t, put_sets_defaults_and_patch_leaves_what_it_does_not_name);

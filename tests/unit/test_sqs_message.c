@@ -469,6 +469,34 @@ START_TEST(numbers_are_taken_within_their_bounds_only)
 }
 END_TEST
 
+START_TEST(copies_are_said_at_birth_and_fixed_then)
+{
+    enum sqs_fault_code code = SQS_FAULT_INVALID_ATTRIBUTE_VALUE;
+    ck_assert(shows("copies", NULL) && shows("min_isr", NULL) && shows("allow_single_copy", NULL));
+    ck_assert(refused(set("copies", "9", false), code, "Invalid value for the parameter copies."));
+    ck_assert(refused(set("copies", "0", false), code, "Invalid value for the parameter copies."));
+    ck_assert(
+        refused(set("min_isr", "4", false), code, "Invalid value for the parameter min_isr."));
+    topic.min_isr = 0;
+    ck_assert(set("copies", "4", false) && set("min_isr", "4", false));
+    ck_assert(set("allow_single_copy", "True", false) && topic.allow_single_copy);
+    ck_assert(topic.copies == 4 && topic.min_isr == 4);
+    topic.state = TOPIC_READY;
+    ck_assert(shows("copies", "4") && shows("min_isr", "4") && shows("allow_single_copy", NULL));
+    ck_assert(set("copies", "04", false) && set("allow_single_copy", "false", false));
+    ck_assert(refused(set("copies", "3", false), code, "Invalid value for the parameter copies."));
+    ck_assert(read_one("copies", "3", false));
+    ck_assert_int_eq(sqs_settings_differ(&settings, &topic, &place), SQS_ATTRIBUTE_copies);
+    ck_assert(read_one("allow_single_copy", "true", false));
+    ck_assert_int_eq(sqs_settings_differ(&settings, &topic, &place), SQS_ATTRIBUTES_N);
+    topic.copies = topic.min_isr = 0; /* as on one node */
+    ck_assert(set("copies", "1", false) && topic.copies == 0);
+    ck_assert(refused(set("min_isr", "2", false), code, "Invalid value for the parameter"));
+    topic.copies = topic.min_isr = 1;
+    ck_assert(shows("copies", "1") && shows("allow_single_copy", "true"));
+}
+END_TEST
+
 START_TEST(names_that_cannot_be_set_are_unknown_attributes)
 {
     enum sqs_fault_code code = SQS_FAULT_INVALID_ATTRIBUTE_NAME;
@@ -694,6 +722,7 @@ Suite *suite_new(void)
     add_messages(t);
     tcase_add_test(t, all_shows_12_attributes_of_a_standard_queue_and_16_of_a_fifo_queue);
     tcase_add_test(t, numbers_are_taken_within_their_bounds_only);
+    tcase_add_test(t, copies_are_said_at_birth_and_fixed_then);
     tcase_add_test(t, names_that_cannot_be_set_are_unknown_attributes);
     tcase_add_test(t, booleans_are_taken_in_any_case_and_shown_in_lower);
     tcase_add_test(t, per_group_throughput_needs_the_scope_message_group);

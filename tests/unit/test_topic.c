@@ -404,6 +404,12 @@ START_TEST(a_partition_with_copies_reads_back_as_it_was_written)
     catalog_partition_encode(&again, &json);
     buf_put_u8(&json, 0);
     ck_assert_str_eq(json.at, PARTITION_TEXT);
+    k.unclean_epoch = 7;
+    k.wish_epoch = 6;
+    buf_clear(&json);
+    catalog_partition_encode(&k, &json);
+    ck_assert_int_eq(catalog_partition_decode(buf_bytes(&json), 41, &again), ERR_OK);
+    ck_assert(again.unclean_epoch == 7 && again.wish_epoch == 6);
     buf_clear(&json);
     partition_config_encode(7, 12, &json);
     ck_assert_int_eq(catalog_partition_decode(buf_bytes(&json), 5, &again), ERR_OK);
