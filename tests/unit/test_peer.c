@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Two peers in one process, over loopback: calls, their ends, and what is refused. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -132,18 +133,19 @@ struct outcome {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int over;
-    enum err e;     /* of the last one */
+    enum err e;     /* of the last one, and the next */
+    int status;
     int counts[64]; /* by error */
 };
 
 static void outcome_done(void *self, enum err e, int status, struct bytes body)
 {
     struct outcome *o = self;
-    (void)status;
     (void)body;
     pthread_mutex_lock(&o->lock);
     o->over++;
     o->e = e;
+    o->status = status;
     o->counts[e]++;
     pthread_cond_broadcast(&o->changed);
     pthread_mutex_unlock(&o->lock);
@@ -281,6 +283,11 @@ START_TEST(a_refused_connect_is_told_from_a_broken_connection)
     post(w.one, url, "/_r/v1/echo", LONG_MS, &o);
     outcome_wait(&o, 2);
     ck_assert_int_eq(o.e, ERR_REFUSED);
+    ck_assert_int_eq(o.status, ECONNREFUSED);
+    post(w.one, "http://no-such-host.invalid:1", "/_r/v1/echo", LONG_MS, &o);
+    outcome_wait(&o, 3);
+    ck_assert_int_eq(o.e, ERR_REFUSED); /* that is no word of the other machine's */
+    ck_assert_int_eq(o.status, 0);
 }
 END_TEST
 
