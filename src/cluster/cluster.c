@@ -171,7 +171,7 @@ static bool is_in_sync(void *self, const struct queue_copy_id *of)
 static void on_call_lost(void *self, uint32_t broker, enum err e)
 {
     if (e == ERR_REFUSED || e == ERR_BUSY)
-        cluster_suspect_add(self, CLUSTER_WORK_LOST, broker, false);
+        cluster_suspect_add(self, CLUSTER_WORK_LOST, broker, CLUSTER_KNOCK_SILENT);
 }
 
 /* ---- start ---- */

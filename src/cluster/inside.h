@@ -40,7 +40,7 @@ struct cluster_work {
     size_t parts_n;
     struct catalog_kv *events; /* EVENTS: owned; dropped ones have no value (at is NULL) */
     size_t events_n;
-    bool is_refused; /* KNOCK */
+    enum cluster_knock knock; /* KNOCK */
 };
 
 struct cluster {
@@ -118,7 +118,7 @@ void cluster_reign_answer(struct cluster *c, struct cluster_work *w, int64_t now
 
 /* LOST or KNOCK; any thread. */
 void cluster_suspect_add(struct cluster *c, enum cluster_work_kind kind, uint32_t broker,
-                         bool is_refused);
+                         enum cluster_knock knock);
 /* The thread's: a call to the broker was lost; a knock has ended; what is due now. */
 void cluster_knock_lost(struct cluster *c, uint32_t broker, int64_t now_ms);
 void cluster_knock_done(struct cluster *c, const struct cluster_work *w, int64_t now_ms);

@@ -12,12 +12,12 @@ enum {
 };
 
 void cluster_suspect_add(struct cluster *c, enum cluster_work_kind kind, uint32_t broker,
-                         bool is_refused)
+                         enum cluster_knock knock)
 {
     struct cluster_work *w = mem_new(sizeof *w);
     w->kind = kind;
     w->broker = broker;
-    w->is_refused = is_refused;
+    w->knock = knock;
     cluster_work_add(c, w);
 }
 
@@ -32,7 +32,9 @@ static void knock_done(void *self, enum err e, int status, struct bytes body)
     struct knock *k = self;
     (void)body;
     cluster_suspect_add(k->c, CLUSTER_WORK_KNOCK, k->broker,
-                        e == ERR_REFUSED && status == ECONNREFUSED);
+                        e == ERR_REFUSED && status == ECONNREFUSED ? CLUSTER_KNOCK_REFUSED
+                        : e == ERR_OK || e == ERR_PERMISSION       ? CLUSTER_KNOCK_ANSWERED
+                                                                   : CLUSTER_KNOCK_SILENT);
     mem_free(k);
 }
 
@@ -42,7 +44,8 @@ static void knock(struct cluster *c, uint32_t broker, int64_t now_ms)
     const struct cluster_member *m = cluster_view_member(&c->view, broker);
     struct buf body = BUF_EMPTY;
     if (m == NULL || !m->is_known) {
-        (void)cluster_suspects_knocked(&c->suspects, &c->view, broker, false, now_ms);
+        (void)cluster_suspects_knocked(&c->suspects, &c->view, broker, CLUSTER_KNOCK_SILENT,
+                                       now_ms);
         return;
     }
     struct knock *k = mem_new(sizeof *k);
@@ -64,8 +67,7 @@ void cluster_knock_lost(struct cluster *c, uint32_t broker, int64_t now_ms)
 
 void cluster_knock_done(struct cluster *c, const struct cluster_work *w, int64_t now_ms)
 {
-    int64_t lease =
-        cluster_suspects_knocked(&c->suspects, &c->view, w->broker, w->is_refused, now_ms);
+    int64_t lease = cluster_suspects_knocked(&c->suspects, &c->view, w->broker, w->knock, now_ms);
     if (lease == 0 || c->self.session == NULL)
         return;
     note(NOTE_WARNING, "cluster",
@@ -84,7 +86,7 @@ void cluster_knock_done(struct cluster *c, const struct cluster_work *w, int64_t
 void cluster_knock_step(struct cluster *c, int64_t now_ms)
 {
     uint32_t broker;
-    while ((broker = cluster_suspects_due(&c->suspects, now_ms)) != 0)
+    while ((broker = cluster_suspects_due(&c->suspects, &c->view, now_ms)) != 0)
         knock(c, broker, now_ms);
     if (now_ms < c->knock_ms)
         return;

@@ -512,11 +512,11 @@ START_TEST(a_dead_controller_is_replaced_at_once_and_who_only_is_slow_keeps_its_
     struct catalog_session *of_dead = registered_make(4, dead_url, true);
     struct catalog_session *of_slow = registered_make(5, slow_url, false);
     all_open();
-    cluster_suspect_add(clusters[2], CLUSTER_WORK_LOST, 5, false);
+    cluster_suspect_add(clusters[2], CLUSTER_WORK_LOST, 5, CLUSTER_KNOCK_SILENT);
     AWAIT(queues[2].sessions[4] == 1);
     topic_make(PARTITIONS);
     AWAIT(all_led_by_others(&queues[2], PARTITIONS, 4));
-    cluster_suspect_add(clusters[2], CLUSTER_WORK_LOST, 5, false);
+    cluster_suspect_add(clusters[2], CLUSTER_WORK_LOST, 5, CLUSTER_KNOCK_SILENT);
     int ticks = queues[2].ticks;
     AWAIT(queues[2].ticks > ticks + 3);
     ck_assert_int_eq(session_of(4), 0);
