@@ -4,7 +4,7 @@
  *
  * Every request and every answer carries X-Leaselog-Signature: HMAC-SHA256 under the cluster's key
  * over method, path, cluster id, sender, receiver, version, time, nonce and the body's digest; an
- * answer's is over the request's nonce and its status too (WIRE.md). Outside a window of 5 minutes,
+ * answer's is over the request's nonce and its status too (WIRE.md). Outside a window of 2 hours,
  * or with a nonce seen before, it is refused (401); so is another cluster id, another receiver or
  * another protocol version (409 with one line that says which). Such refusals are not signed.
  *
