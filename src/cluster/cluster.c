@@ -167,6 +167,13 @@ static bool is_in_sync(void *self, const struct queue_copy_id *of)
     return is_so;
 }
 
+/* On the fetcher's thread. What cannot be verified comes from somebody who listens. */
+static void on_call_lost(void *self, uint32_t broker, enum err e)
+{
+    if (e == ERR_REFUSED || e == ERR_BUSY)
+        cluster_suspect_add(self, CLUSTER_WORK_LOST, broker, CLUSTER_KNOCK_SILENT);
+}
+
 /* ---- start ---- */
 
 static void self_init(struct cluster *c, const struct cluster_options *o)
@@ -244,6 +251,7 @@ enum err cluster_start(const struct cluster_options *o, struct cluster **out)
     lock_signal_init(&c->tick_wake);
     c->last = &c->first;
     cluster_view_init(&c->view);
+    cluster_suspects_init(&c->suspects);
     cluster_control_config_default(&config);
     config.hold_ms = 1000 * (int64_t)o->session_ttl_s;
     c->control = cluster_control_new(&config);
@@ -258,7 +266,7 @@ enum err cluster_start(const struct cluster_options *o, struct cluster **out)
                                     .alarm = link_alarm,
                                     .place = link_place};
     self_init(c, o);
-    cluster_data_init(&c->data, o->clock, c, url_of, is_in_sync);
+    cluster_data_init(&c->data, o->clock, c, url_of, is_in_sync, on_call_lost);
     codec_uuid(&c->rng, fresh_id);
     enum err e = cluster_self_meet(&c->self, fresh_id);
     if (e == ERR_OK)
@@ -377,6 +385,7 @@ void cluster_free(struct cluster *c)
     }
     cluster_control_free(c->control);
     cluster_view_fini(&c->view);
+    cluster_suspects_fini(&c->suspects);
     lock_signal_fini(&c->wake);
     lock_signal_fini(&c->tick_wake);
     lock_fini(&c->lk);

@@ -40,7 +40,7 @@ void cluster_control_config_default(struct cluster_control_config *c)
                                          .ask_ms = 500,
                                          .look_ms = 5000,
                                          .lead_ms = 3000,
-                                         .retry_ms = 1000,
+                                         .retry_ms = 300,
                                          .vanish_ms = 1000,
                                          .hold_ms = 6000,
                                          .prefer_ms = 300000,

@@ -28,7 +28,7 @@ struct cluster_control_config {
     int64_t ask_ms;       /* between two questions to each broker; 500 */
     int64_t look_ms;      /* a leader is asked again whether it leads; 5,000 */
     int64_t lead_ms;      /* a new leader has that long to take the lead; 3,000 */
-    int64_t retry_ms;     /* after an election that could not be held, or was not heard of; 1,000 */
+    int64_t retry_ms;     /* after an election that could not be held, or was not heard of; 300 */
     int64_t vanish_ms;    /* more than half of the brokers gone within this ... ; 1,000 */
     int64_t hold_ms;      /* ... and no election is held for this: a session's TTL; 6,000 */
     int64_t prefer_ms;    /* leaders go back to the first in-sync member so often; 300,000 */

@@ -195,6 +195,22 @@ void conversation_answered(struct conversation *k, struct conversation_bucket *b
         k->bytes_max = bytes_max > bytes_most(k) / 2 ? bytes_most(k) : bytes_max * 2;
 }
 
+bool conversation_repeats(const struct conversation *k)
+{
+    return k->backoff_ms < BACKOFF_MS_MAX;
+}
+
+void conversation_want_again(struct conversations *c, const struct conversation *k,
+                             const struct wire_fetch_part *part)
+{
+    struct queue_copy_id id = {.partition = part->of.partition};
+    struct conversation_want *w;
+    memcpy(id.topic, part->of.topic, sizeof id.topic);
+    HASH_FIND(hh, c->by_id, &id, sizeof id, w);
+    if (w == NULL)
+        conversations_want(c, &id, k->leader, k->is_catchup, &part->request);
+}
+
 void conversation_lost(struct conversation *k, struct conversation_bucket *b, size_t parts_n,
                        uint32_t bytes_max, bool is_slow, int64_t now_ms)
 {

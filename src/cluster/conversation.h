@@ -59,4 +59,11 @@ void conversation_answered(struct conversation *k, struct conversation_bucket *b
 void conversation_lost(struct conversation *k, struct conversation_bucket *b, size_t parts_n,
                        uint32_t bytes_max, bool is_slow, int64_t now_ms);
 
+/* Before conversation_lost: shall the parts of a call that broke be asked for once more? Not for
+ * long: the replicas ask anew by themselves. */
+bool conversation_repeats(const struct conversation *k);
+/* One of these; what its replica wants meanwhile, of whomever, goes before. */
+void conversation_want_again(struct conversations *c, const struct conversation *k,
+                             const struct wire_fetch_part *part);
+
 #endif

@@ -3,10 +3,11 @@
 
 void cluster_data_init(struct cluster_data *d, const struct clock *clock, void *self,
                        bool (*url)(void *self, uint32_t broker, char out[PEER_URL_BYTES_MAX + 1]),
-                       bool (*is_in_sync)(void *self, const struct queue_copy_id *of))
+                       bool (*is_in_sync)(void *self, const struct queue_copy_id *of),
+                       void (*lost)(void *self, uint32_t broker, enum err e))
 {
     struct cluster_fetcher_options o = {
-        .clock = clock, .self = self, .url = url, .is_in_sync = is_in_sync};
+        .clock = clock, .self = self, .url = url, .is_in_sync = is_in_sync, .lost = lost};
     *d = (struct cluster_data){.fetcher = cluster_fetcher_new(&o)};
     d->serve = cluster_serve_new(clock);
     d->snapshots = cluster_snapshots_new(&o, d->fetcher);

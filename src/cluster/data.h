@@ -16,10 +16,11 @@ struct cluster_data {
     int joined_n;                                   /* of the three */
 };
 
-/* The clock is borrowed; `url` and `is_in_sync` as in cluster_fetcher_options. */
+/* The clock is borrowed; `url`, `is_in_sync` and `lost` as in cluster_fetcher_options. */
 void cluster_data_init(struct cluster_data *d, const struct clock *clock, void *self,
                        bool (*url)(void *self, uint32_t broker, char out[PEER_URL_BYTES_MAX + 1]),
-                       bool (*is_in_sync)(void *self, const struct queue_copy_id *of));
+                       bool (*is_in_sync)(void *self, const struct queue_copy_id *of),
+                       void (*lost)(void *self, uint32_t broker, enum err e));
 /* ERR_BUSY: no thread; then too cluster_data_stop ends what has begun. */
 enum err cluster_data_join(struct cluster_data *d, struct peer *p, struct queue *q) MUST_USE;
 /* Asks and answers no more. The queue is still open, and peer_stop comes next. */

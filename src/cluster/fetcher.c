@@ -35,8 +35,7 @@ struct fetch_call {
     struct cluster_fetcher *fetcher;
     struct conversation *conversation; /* the fetcher's thread's */
     uint32_t leader;
-    uint32_t bytes_max;
-    size_t parts_n;
+    struct wire_fetch fetch; /* owned */
     int64_t begun_ms;
     /* written by the client's thread before it is put into `ended` */
     enum err e;
@@ -193,10 +192,22 @@ static void take_notes(struct cluster_fetcher *f)
     }
 }
 
+static void call_free(struct fetch_call *c)
+{
+    wire_fetch_fini(&c->fetch);
+    mem_free(c);
+}
+
+/* What broke at once, such as a kept connection to a leader's last life, is asked for again at
+ * once; a replica would notice only after fetch_max_ms. */
 static void call_lost(struct cluster_fetcher *f, struct fetch_call *c, int64_t now_ms)
 {
+    struct conversation *k = c->conversation;
     bool is_slow = c->e == ERR_BUSY && now_ms - c->begun_ms >= ANSWER_MS;
-    conversation_lost(c->conversation, &f->bucket, c->parts_n, c->bytes_max, is_slow, now_ms);
+    bool repeats = !is_slow && conversation_repeats(k);
+    conversation_lost(k, &f->bucket, c->fetch.parts_n, c->fetch.bytes_max, is_slow, now_ms);
+    for (size_t i = 0; i < c->fetch.parts_n && repeats; i++)
+        conversation_want_again(&f->conversations, k, &c->fetch.parts[i]);
     if (f->options.lost != NULL)
         f->options.lost(f->options.self, c->leader, c->e);
 }
@@ -208,12 +219,13 @@ static void take_ended(struct cluster_fetcher *f, struct fetch_calls *ended, int
     while ((c = TAILQ_FIRST(ended)) != NULL) {
         TAILQ_REMOVE(ended, c, link);
         if (c->e == ERR_OK)
-            conversation_answered(c->conversation, &f->bucket, c->parts_n, c->bytes_max, c->bytes);
+            conversation_answered(c->conversation, &f->bucket, c->fetch.parts_n, c->fetch.bytes_max,
+                                  c->bytes);
         else
             call_lost(f, c, now_ms);
         lost += c->e != ERR_OK;
         n++;
-        mem_free(c);
+        call_free(c);
     }
     lock_take(&f->lock);
     f->counts.under_way -= n;
@@ -233,12 +245,8 @@ static void call_begin(struct cluster_fetcher *f, struct conversation *k, int64_
         return;
     }
     struct fetch_call *c = mem_new(sizeof *c);
-    *c = (struct fetch_call){.fetcher = f,
-                             .conversation = k,
-                             .leader = k->leader,
-                             .bytes_max = fetch.bytes_max,
-                             .parts_n = fetch.parts_n,
-                             .begun_ms = now_ms};
+    *c = (struct fetch_call){
+        .fetcher = f, .conversation = k, .leader = k->leader, .fetch = fetch, .begun_ms = now_ms};
     lock_take(&f->lock);
     f->counts.calls++;
     f->counts.under_way++;
@@ -247,7 +255,6 @@ static void call_begin(struct cluster_fetcher *f, struct conversation *k, int64_
     peer_post(f->peer, k->leader, url, "/_r/v1/fetch", buf_bytes(&body), fetch.wait_ms + ANSWER_MS,
               (struct peer_call_done){on_done, c});
     buf_fini(&body);
-    wire_fetch_fini(&fetch);
 }
 
 static void *run(void *self)
@@ -320,7 +327,7 @@ void cluster_fetcher_free(struct cluster_fetcher *f)
     while ((c = TAILQ_FIRST(&f->ended)) != NULL) {
         TAILQ_REMOVE(&f->ended, c, link);
         f->counts.under_way--;
-        mem_free(c);
+        call_free(c);
     }
     CHECK(f->counts.under_way == 0); /* peer_stop came before */
     conversations_fini(&f->conversations);

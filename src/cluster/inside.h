@@ -16,6 +16,7 @@
 #include "cluster/control.h"
 #include "cluster/data.h"
 #include "cluster/member.h"
+#include "cluster/suspect.h"
 #include "cluster/swap.h"
 #include "cluster/view.h"
 
@@ -24,6 +25,8 @@ enum cluster_work_kind {
     CLUSTER_WORK_READ,   /* or read */
     CLUSTER_WORK_EVENTS, /* the watch tells of changes */
     CLUSTER_WORK_ANSWER, /* a broker said how its copies are */
+    CLUSTER_WORK_LOST,   /* a call to a broker was lost: is anybody there? */
+    CLUSTER_WORK_KNOCK,  /* what came of asking that */
 };
 struct cluster_work {
     struct cluster_work *next;
@@ -31,12 +34,13 @@ struct cluster_work {
     struct queue_copy_id of; /* SWAP, READ */
     struct replica_key key;  /* SWAP */
     uint64_t serial;         /* READ, ANSWER */
-    uint32_t broker;         /* ANSWER, and the next three */
+    uint32_t broker;         /* LOST, KNOCK; ANSWER, and the next three */
     enum err err;
     struct wire_state_part *parts; /* owned */
     size_t parts_n;
     struct catalog_kv *events; /* EVENTS: owned; dropped ones have no value (at is NULL) */
     size_t events_n;
+    enum cluster_knock knock; /* KNOCK */
 };
 
 struct cluster {
@@ -82,6 +86,10 @@ struct cluster {
     bool reigns;
     int64_t ctl_create_rev; /* of our term */
     int64_t claim_ms, step_ms;
+    struct cluster_suspects suspects;
+    int64_t knock_ms;       /* the next knock at the controller's */
+    bool is_session_seen;   /* the view has shown our present session: when it does so no more, */
+    int64_t session_number; /* which is this one, it was revoked */
 };
 
 /* ---- cluster.c ---- */
@@ -113,5 +121,15 @@ void cluster_tell(struct cluster *c);
 
 void cluster_reign(struct cluster *c, int64_t now_ms);
 void cluster_reign_answer(struct cluster *c, struct cluster_work *w, int64_t now_ms);
+
+/* ---- knock.c: is anybody there? ---- */
+
+/* LOST or KNOCK; any thread. */
+void cluster_suspect_add(struct cluster *c, enum cluster_work_kind kind, uint32_t broker,
+                         enum cluster_knock knock);
+/* The thread's: a call to the broker was lost; a knock has ended; what is due now. */
+void cluster_knock_lost(struct cluster *c, uint32_t broker, int64_t now_ms);
+void cluster_knock_done(struct cluster *c, const struct cluster_work *w, int64_t now_ms);
+void cluster_knock_step(struct cluster *c, int64_t now_ms);
 
 #endif

@@ -84,9 +84,9 @@ enum err cluster_broker_key_decode(struct bytes json, struct cluster_broker_key 
 void cluster_session_key_encode(const struct cluster_session_key *k, struct buf *json)
 {
     CHECK(k->session > 0);
-    catalog_json_store(json_pack("{s:i, s:o, s:s, s:b}", "format", FORMAT, "session",
+    catalog_json_store(json_pack("{s:i, s:o, s:s, s:b, s:o}", "format", FORMAT, "session",
                                  catalog_json_int64(k->session), "store", k->store, "leaving",
-                                 (int)k->is_leaving),
+                                 (int)k->is_leaving, "lease", catalog_json_int64(k->lease)),
                        json);
 }
 
@@ -94,14 +94,16 @@ enum err cluster_session_key_decode(struct bytes json, struct cluster_session_ke
 {
     json_t *root;
     struct cluster_session_key k;
-    const char *session, *store;
+    const char *session, *store, *lease = "0"; /* the first brokers did not write it */
     int format, leaving;
     enum err e = catalog_json_load_upto(json, FORMAT, &root);
     if (e != ERR_OK)
         return e;
-    if (json_unpack_ex(root, NULL, JSON_STRICT, "{s:i, s:s, s:s, s:b}", "format", &format,
-                       "session", &session, "store", &store, "leaving", &leaving) == 0 &&
-        catalog_int64_read(session, 1, INT64_MAX - 1, &k.session) && id_read(store, k.store)) {
+    if (json_unpack_ex(root, NULL, JSON_STRICT, "{s:i, s:s, s:s, s:b, s?:s}", "format", &format,
+                       "session", &session, "store", &store, "leaving", &leaving, "lease",
+                       &lease) == 0 &&
+        catalog_int64_read(session, 1, INT64_MAX - 1, &k.session) && id_read(store, k.store) &&
+        catalog_int64_read(lease, INT64_MIN, INT64_MAX, &k.lease)) {
         k.is_leaving = leaving != 0;
         *out = k;
     } else {

@@ -43,6 +43,7 @@ struct cluster_session_key {
     int64_t session;
     char store[CLUSTER_ID_CHARS_MAX + 1];
     bool is_leaving; /* it resigns: a planned stop */
+    int64_t lease; /* that the key hangs on: whoever revokes it makes the key vanish; 0: unknown */
 };
 void cluster_session_key_encode(const struct cluster_session_key *k, struct buf *json);
 enum err cluster_session_key_decode(struct bytes json, struct cluster_session_key *out) MUST_USE;

@@ -248,7 +248,8 @@ static enum err session_put(struct cluster_self *s, int64_t rev, int64_t broker_
 {
     char name[CLUSTER_KEY_ROOM], broker[CLUSTER_KEY_ROOM];
     struct buf json = BUF_EMPTY;
-    struct cluster_session_key key = {.session = s->number, .is_leaving = is_leaving};
+    struct cluster_session_key key = {
+        .session = s->number, .is_leaving = is_leaving, .lease = catalog_session_id(s->session)};
     memcpy(key.store, s->store, sizeof key.store);
     cluster_key_session(name, s->broker);
     cluster_key_broker(broker, s->broker);

@@ -100,6 +100,8 @@ void cluster_reign_answer(struct cluster *c, struct cluster_work *w, int64_t now
                                now_ms);
     else if (c->reigns)
         cluster_control_silence(c->control, &c->view, w->serial, w->broker, w->err == ERR_REFUSED);
+    if (w->err == ERR_REFUSED)
+        cluster_knock_lost(c, w->broker, now_ms);
     c->step_ms = now_ms; /* perhaps it was the last one that was waited for */
 }
 

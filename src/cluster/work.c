@@ -247,6 +247,10 @@ static void work_run(struct cluster *c, struct cluster_work *first, int64_t now_
             events_run(c, w);
         else if (w->kind == CLUSTER_WORK_ANSWER)
             cluster_reign_answer(c, w, now_ms);
+        else if (w->kind == CLUSTER_WORK_LOST)
+            cluster_knock_lost(c, w->broker, now_ms);
+        else if (w->kind == CLUSTER_WORK_KNOCK)
+            cluster_knock_done(c, w, now_ms);
         else if (w->kind == CLUSTER_WORK_SWAP)
             swap_add(c, swaps, &swaps_n, w);
     }
@@ -262,8 +266,24 @@ static void work_run(struct cluster *c, struct cluster_work *first, int64_t now_
 
 /* ---- the session ---- */
 
+/* Somebody who found nobody here, or an operator, has revoked it: the view has shown it, and does
+ * so no more. The session's own thread would find out with its next renewal only. */
+static bool is_revoked(struct cluster *c)
+{
+    const struct cluster_member *m = cluster_view_member(&c->view, c->broker);
+    if (c->self.session == NULL || m == NULL)
+        return false;
+    if (m->is_live && m->session.session == c->self.number) {
+        c->is_session_seen = true;
+        c->session_number = c->self.number;
+        return false;
+    }
+    return c->is_session_seen && c->session_number == c->self.number && m->session_rev == 0;
+}
+
 static void session_look(struct cluster *c, bool is_lost, int64_t now_ms)
 {
+    is_lost = is_revoked(c) || is_lost;
     if (is_lost && c->self.session != NULL) {
         note(NOTE_WARNING, "cluster", "the session is lost: this broker counts as gone");
         cluster_self_forget(&c->self);
@@ -328,6 +348,10 @@ static int64_t pause_of(const struct cluster *c, int64_t now_ms)
     int64_t next_ms = c->list_ms;
     if (c->reigns && c->step_ms < next_ms)
         next_ms = c->step_ms;
+    if (c->suspects.due_ms < next_ms)
+        next_ms = c->suspects.due_ms;
+    if (c->knock_ms < next_ms)
+        next_ms = c->knock_ms;
     if ((c->has_untold || c->self.session == NULL || c->view.ctl_rev == 0 || c->leave_ms != 0) &&
         next_ms > now_ms + TICK_MS)
         next_ms = now_ms + TICK_MS;
@@ -374,6 +398,7 @@ bool cluster_turn(struct cluster *c, bool waits)
     session_look(c, news.is_lost, now_ms);
     if ((news.wants_list && now_ms >= c->lists_from_ms) || now_ms >= c->list_ms)
         list_and_go(c, now_ms);
+    cluster_knock_step(c, now_ms);
     cluster_reign(c, clock_boot_ms(c->clock));
     cluster_tell(c);
     if (c->has_untold && now_ms >= c->again_ms) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One call, on the client's thread. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <strings.h>
@@ -192,6 +193,15 @@ static enum err verify(struct peer_call *c, int status)
     return ERR_PERMISSION;
 }
 
+/* A refusal by the other machine is news of it; a lack of a route or a name is rather one of ours.
+ */
+static int refusal_of(struct peer_call *c)
+{
+    long code = 0;
+    curl_easy_getinfo(c->easy, CURLINFO_OS_ERRNO, &code);
+    return code == ECONNREFUSED ? ECONNREFUSED : 0;
+}
+
 void call_end(struct peer_call *c, CURLcode code)
 {
     long status = 0;
@@ -202,6 +212,9 @@ void call_end(struct peer_call *c, CURLcode code)
         e = verify(c, (int)status);
         break;
     case CURLE_COULDNT_CONNECT:
+        e = ERR_REFUSED;
+        status = refusal_of(c);
+        break;
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
@@ -232,7 +245,7 @@ void call_finish(struct peer_call *c, enum err e, int status)
         TAILQ_REMOVE(&c->peer->client.running, c, link);
         handle_give_back(c);
     }
-    c->done.done(c->done.self, e, e == ERR_OK ? status : 0,
+    c->done.done(c->done.self, e, e == ERR_OK || e == ERR_REFUSED ? status : 0,
                  e == ERR_OK ? buf_bytes(&c->answer) : BYTES_NONE);
     curl_slist_free_all(c->headers);
     buf_fini(&c->answer);

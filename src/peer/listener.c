@@ -75,7 +75,7 @@ static bool is_fresh(struct peer *p, const struct sign_head *h, struct refusal *
     if (v == SEEN_AGAIN)
         refuse(out, 401, "the request's nonce was used before");
     else if (v == SEEN_FULL)
-        refuse(out, 401, "too many processes have called within ten minutes");
+        refuse(out, 401, "too many processes have called of late");
     return v == SEEN_NEW;
 }
 

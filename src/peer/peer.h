@@ -4,7 +4,7 @@
  *
  * Every request and every answer carries X-Leaselog-Signature: HMAC-SHA256 under the cluster's key
  * over method, path, cluster id, sender, receiver, version, time, nonce and the body's digest; an
- * answer's is over the request's nonce and its status too (WIRE.md). Outside a window of 5 minutes,
+ * answer's is over the request's nonce and its status too (WIRE.md). Outside a window of 2 hours,
  * or with a nonce seen before, it is refused (401); so is another cluster id, another receiver or
  * another protocol version (409 with one line that says which). Such refusals are not signed.
  *
@@ -78,7 +78,8 @@ void peer_reply(struct peer *p, struct http_request *r, int status, struct buf *
 struct peer_call;
 struct peer_call_done {
     /* On the client's thread, once; it does not block. ERR_OK: an answer with this status came,
-     * verified; `body` is lent. ERR_REFUSED: nobody listens there (it was never sent); ERR_BUSY: no
+     * verified; `body` is lent. ERR_REFUSED: nobody listens there (it was never sent), and `status`
+     * is ECONNREFUSED when it was the other machine that said so, else 0; ERR_BUSY: no
      * answer within the deadline, the connection broke, or the other side has no room (503): it may
      * have been carried out; ERR_PERMISSION: an answer that does not verify, such as a refusal of
      * the other listener; ERR_STOPPING. */

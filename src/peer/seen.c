@@ -10,17 +10,31 @@ struct seen_process {
     uint64_t process; /* the key */
     uint64_t highest; /* count */
     int64_t last_ms;
-    uint64_t bits[WORDS]; /* of the counts in (highest - SEEN_WINDOW, highest], by count % window */
+    uint64_t *bits; /* WORDS, owned; NULL: lost. Of the counts in (highest - SEEN_WINDOW, highest],
+                       by count % window */
     UT_hash_handle hh;
 };
+
+static void window_drop(struct seen *s, struct seen_process *p)
+{
+    s->windows_n -= p->bits != NULL;
+    mem_free(p->bits);
+    p->bits = NULL;
+}
+
+static void forget(struct seen *s, struct seen_process *p)
+{
+    window_drop(s, p);
+    HASH_DEL(s->processes, p);
+    mem_free(p);
+}
 
 void seen_fini(struct seen *s)
 {
     struct seen_process *p, *next;
     HASH_ITER(hh, s->processes, p, next)
     {
-        HASH_DEL(s->processes, p);
-        mem_free(p);
+        forget(s, p);
     }
 }
 
@@ -29,11 +43,22 @@ static void forget_old(struct seen *s, int64_t before_ms)
     struct seen_process *p, *next;
     HASH_ITER(hh, s->processes, p, next)
     {
-        if (p->last_ms < before_ms) {
-            HASH_DEL(s->processes, p);
-            mem_free(p);
-        }
+        if (p->last_ms < before_ms)
+            forget(s, p);
     }
+}
+
+/* Takes the window of the process that has been silent for longest, if that is long enough. */
+static void window_make_room(struct seen *s, int64_t now_ms)
+{
+    struct seen_process *p, *next, *oldest = NULL;
+    HASH_ITER(hh, s->processes, p, next)
+    {
+        if (p->bits != NULL && (oldest == NULL || p->last_ms < oldest->last_ms))
+            oldest = p;
+    }
+    if (oldest != NULL && now_ms - oldest->last_ms > SEEN_SILENT_MS)
+        window_drop(s, oldest);
 }
 
 static struct seen_process *process_of(struct seen *s, uint64_t process, int64_t now_ms,
@@ -44,10 +69,14 @@ static struct seen_process *process_of(struct seen *s, uint64_t process, int64_t
     if (p != NULL)
         return p;
     forget_old(s, now_ms - keep_ms);
-    if (HASH_COUNT(s->processes) >= SEEN_PROCESSES_MAX)
+    if (s->windows_n >= SEEN_WINDOWS_MAX)
+        window_make_room(s, now_ms);
+    if (s->windows_n >= SEEN_WINDOWS_MAX || HASH_COUNT(s->processes) >= SEEN_PROCESSES_MAX)
         return NULL;
     p = mem_new(sizeof *p);
     p->process = process;
+    p->bits = mem_new_array(WORDS, sizeof p->bits[0]);
+    s->windows_n++;
     HASH_ADD(hh, s->processes, process, sizeof p->process, p);
     return p;
 }
@@ -62,7 +91,7 @@ static uint64_t *word_of(struct seen_process *p, uint64_t count)
 static void move_up(struct seen_process *p, uint64_t count)
 {
     if (count - p->highest >= SEEN_WINDOW)
-        memset(p->bits, 0, sizeof p->bits);
+        memset(p->bits, 0, WORDS * sizeof p->bits[0]);
     else
         for (uint64_t c = p->highest + 1; c <= count; c++)
             *word_of(p, c) &= ~((uint64_t)1 << c % 64);
@@ -75,6 +104,8 @@ enum seen_verdict seen_take(struct seen *s, struct sign_nonce nonce, int64_t now
     struct seen_process *p = process_of(s, nonce.process, now_ms, keep_ms);
     if (p == NULL)
         return SEEN_FULL;
+    if (p->bits == NULL)
+        return SEEN_AGAIN;
     if (nonce.count > p->highest)
         move_up(p, nonce.count);
     else if (p->highest - nonce.count >= SEEN_WINDOW)

@@ -222,6 +222,8 @@ class Cluster:
     def start(self, name, wait=True):
         """A broker (a number) or a member of etcd (`e1`)."""
         is_etcd = name in self.etcds
+        if not is_etcd:
+            self.ask_proxy(up=str(name))
         self.run(name, self.etcd_command(name) if is_etcd else self.broker_command(name))
         self.expected.add(name)
         if wait and not is_etcd:
@@ -232,7 +234,6 @@ class Cluster:
         wait_until(lambda: "http://" in p.text("out") or p.pid() is None, f"broker {b} serves", WAIT_S)
         if p.pid() is None:
             raise RuntimeError(f"broker {b} did not start: {p.text()[-2000:]}")
-        self.ask_proxy(up=str(b))
 
     def ended(self, name):
         """From now on connections to it are refused, as they would be without the proxy."""

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Brokers of one process, with one catalogue between them and a double of the queue each: who may
  * join, what the queue is told, what becomes of its changes, and who leads when one is gone. */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/lock.h"
 #include "base/mem.h"
@@ -461,6 +464,101 @@ START_TEST(a_lost_session_is_followed_by_another_under_the_next_number)
 }
 END_TEST
 
+static int64_t session_of(uint32_t b)
+{
+    char name[CLUSTER_KEY_ROOM];
+    struct catalog_kv kv;
+    struct cluster_session_key s;
+    cluster_key_session(name, b);
+    if (catalog_get(catalog, name, &kv) != ERR_OK)
+        return 0;
+    ck_assert_int_eq(cluster_session_key_decode(kv.value, &s), ERR_OK);
+    catalog_kv_fini(&kv);
+    return s.session;
+}
+
+/* One that is registered and has a session, and nothing else; the caller ends it. */
+static struct catalog_session *registered_make(uint32_t b, const char *url, bool is_controller)
+{
+    char broker[CLUSTER_KEY_ROOM], name[CLUSTER_KEY_ROOM];
+    struct catalog_session *session;
+    struct cluster_broker_key key = {
+        .session = 1, .store = "x", .version = 1, .state = CLUSTER_BROKER_DRAINING};
+    struct cluster_session_key s = {.session = 1, .store = "x"};
+    struct cluster_ctl_key ctl = {.broker = b, .session = 1};
+    struct buf json[3] = {BUF_EMPTY, BUF_EMPTY, BUF_EMPTY};
+    ck_assert_int_eq(catalog_session_begin(catalog, 60, NULL, NULL, &session), ERR_OK);
+    snprintf(key.url, sizeof key.url, "%s", url);
+    s.lease = catalog_session_id(session);
+    cluster_broker_key_encode(&key, &json[0]);
+    cluster_session_key_encode(&s, &json[1]);
+    cluster_ctl_key_encode(&ctl, &json[2]);
+    cluster_key_broker(broker, b);
+    cluster_key_session(name, b);
+    put(broker, buf_bytes(&json[0]));
+    struct catalog_op ops[2] = {{.key = name, .value = buf_bytes(&json[1])},
+                                {.key = "ctl", .value = buf_bytes(&json[2])}};
+    ck_assert_int_eq(
+        catalog_txn_leased(catalog, session, NULL, 0, ops, is_controller ? 2 : 1, NULL), ERR_OK);
+    for (int i = 0; i < 3; i++)
+        buf_fini(&json[i]);
+    return session;
+}
+
+/* A port of loopback that is taken; connections to it wait for ever once somebody listens. */
+static int port_take(char url[64])
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t n = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, n), 0);
+    getsockname(fd, (struct sockaddr *)&a, &n);
+    snprintf(url, 64, "http://127.0.0.1:%u", ntohs(a.sin_port));
+    return fd;
+}
+
+START_TEST(a_dead_controller_is_replaced_at_once_and_who_only_is_slow_keeps_its_session)
+{
+    char dead_url[64], slow_url[64];
+    int dead = port_take(dead_url), slow = port_take(slow_url);
+    ck_assert_int_eq(listen(slow, 8), 0);
+    /* As if killed: the leases stand for a minute. */
+    struct catalog_session *of_dead = registered_make(4, dead_url, true);
+    struct catalog_session *of_slow = registered_make(5, slow_url, false);
+    all_open();
+    cluster_suspect_add(clusters[2], CLUSTER_WORK_LOST, 5, CLUSTER_KNOCK_SILENT);
+    AWAIT(queues[2].sessions[4] == 1);
+    topic_make(PARTITIONS);
+    AWAIT(all_led_by_others(&queues[2], PARTITIONS, 4));
+    cluster_suspect_add(clusters[2], CLUSTER_WORK_LOST, 5, CLUSTER_KNOCK_SILENT);
+    int ticks = queues[2].ticks;
+    AWAIT(queues[2].ticks > ticks + 3);
+    ck_assert_int_eq(session_of(4), 0);
+    ck_assert_int_eq(session_of(5), 1);
+    catalog_session_end(of_dead);
+    catalog_session_end(of_slow);
+    close(dead);
+    close(slow);
+}
+END_TEST
+
+START_TEST(who_lives_and_finds_its_session_ended_registers_anew)
+{
+    struct catalog_kv kv;
+    struct cluster_session_key s;
+    all_open();
+    ck_assert_int_eq(catalog_get(catalog, "s/2", &kv), ERR_OK);
+    ck_assert_int_eq(cluster_session_key_decode(kv.value, &s), ERR_OK);
+    catalog_kv_fini(&kv);
+    ck_assert(s.session == 1 && s.lease != 0);
+    ck_assert_int_eq(catalog_lease_revoke(catalog, s.lease), ERR_OK);
+    for (int i = 1; i < 50 && session_of(2) != 2; i++)
+        AWAIT(queues[1].ticks > i);
+    ck_assert_int_eq(session_of(2), 2);
+    AWAIT(queues[1].sessions[2] == 2);
+}
+END_TEST
+
 START_TEST(another_store_under_a_known_id_is_let_in_only_when_told_that_the_disk_was_replaced)
 {
     ck_assert_int_eq(broker_open(1, false), ERR_OK);
@@ -545,6 +643,9 @@ Suite *suite_new(void)
     tcase_add_test(tc, a_change_by_the_queue_wins_or_loses_and_it_is_told);
     tcase_add_test(tc, a_topic_that_could_not_be_taken_up_is_told_again_and_its_end_is_told);
     tcase_add_test(tc, a_lost_session_is_followed_by_another_under_the_next_number);
+    tcase_add_test(tc,
+                   a_dead_controller_is_replaced_at_once_and_who_only_is_slow_keeps_its_session);
+    tcase_add_test(tc, who_lives_and_finds_its_session_ended_registers_anew);
     tcase_add_test(
         tc, another_store_under_a_known_id_is_let_in_only_when_told_that_the_disk_was_replaced);
     tcase_add_test(tc, an_id_that_lives_elsewhere_is_left_alone);

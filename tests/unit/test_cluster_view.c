@@ -45,11 +45,20 @@ START_TEST(what_brokers_write_reads_back)
     ck_assert_str_eq(b.store, b2.store);
     ck_assert(b2.session == b.session && b2.state == b.state && b2.version == 3);
 
-    struct cluster_session_key s = {.session = 9, .store = "x", .is_leaving = true}, s2;
+    struct cluster_session_key s = {.session = 9,
+                                    .store = "x",
+                                    .is_leaving = true,
+                                    .lease = INT64_MAX},
+                               s2;
     buf_clear(&json);
     cluster_session_key_encode(&s, &json);
     ck_assert_int_eq(cluster_session_key_decode(buf_bytes(&json), &s2), ERR_OK);
     ck_assert(s2.session == 9 && s2.is_leaving && strcmp(s2.store, "x") == 0);
+    ck_assert_int_eq(s2.lease, INT64_MAX);
+    struct bytes old =
+        BYTES_OF("{\"format\":1,\"session\":\"7\",\"store\":\"x\",\"leaving\":true}");
+    ck_assert_int_eq(cluster_session_key_decode(old, &s2), ERR_OK);
+    ck_assert(s2.session == 7 && s2.lease == 0);
 
     struct cluster_ctl_key ctl = {.broker = 65535, .session = 9, .url = "http://a:1"}, ctl2;
     buf_clear(&json);
@@ -75,6 +84,8 @@ static const char *const spoilt[] = {
      "\"leaving\":true}"),
     "{\"format\":1,\"session\":\"7\",\"store\":\"x\",\"leaving\":1}",
     "{\"format\":1,\"session\":\"7\",\"store\":\"x\"}",
+    "{\"format\":1,\"session\":\"7\",\"store\":\"x\",\"leaving\":true,\"lease\":5}",
+    "{\"format\":1,\"session\":\"7\",\"store\":\"x\",\"leaving\":true,\"lease\":\"a\"}",
     "{\"format\":1,\"session\":\"7\",\"store\":\"x\",\"leaving\":true,\"more\":1}",
     "{\"format\":1,\"session\":\"7\",\"store\":\"x\",\"leaving\":true",
     "[]",

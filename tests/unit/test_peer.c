@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Two peers in one process, over loopback: calls, their ends, and what is refused. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -132,18 +133,19 @@ struct outcome {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int over;
-    enum err e;     /* of the last one */
+    enum err e; /* of the last one, and the next */
+    int status;
     int counts[64]; /* by error */
 };
 
 static void outcome_done(void *self, enum err e, int status, struct bytes body)
 {
     struct outcome *o = self;
-    (void)status;
     (void)body;
     pthread_mutex_lock(&o->lock);
     o->over++;
     o->e = e;
+    o->status = status;
     o->counts[e]++;
     pthread_cond_broadcast(&o->changed);
     pthread_mutex_unlock(&o->lock);
@@ -281,6 +283,11 @@ START_TEST(a_refused_connect_is_told_from_a_broken_connection)
     post(w.one, url, "/_r/v1/echo", LONG_MS, &o);
     outcome_wait(&o, 2);
     ck_assert_int_eq(o.e, ERR_REFUSED);
+    ck_assert_int_eq(o.status, ECONNREFUSED);
+    post(w.one, "http://no-such-host.invalid:1", "/_r/v1/echo", LONG_MS, &o);
+    outcome_wait(&o, 3);
+    ck_assert_int_eq(o.e, ERR_REFUSED); /* that is no word of the other machine's */
+    ck_assert_int_eq(o.status, 0);
 }
 END_TEST
 
@@ -430,13 +437,13 @@ START_TEST(a_request_of_another_time_is_refused)
 {
     char why[200];
     struct raw r = raw_good();
-    r.head.wall_ms -= 5 * 60 * 1000 + 2000;
-    ck_refused(&r, 401, "the request's time is 302 s from this clock");
+    r.head.wall_ms -= 2 * 60 * 60 * 1000 + 2000;
+    ck_refused(&r, 401, "the request's time is 7202 s from this clock");
     r = raw_good();
-    r.head.wall_ms += 5 * 60 * 1000 + 2000;
-    ck_refused(&r, 401, "the request's time is -30");
+    r.head.wall_ms += 2 * 60 * 60 * 1000 + 2000;
+    ck_refused(&r, 401, "the request's time is -720");
     r = raw_good();
-    r.head.wall_ms -= 5 * 60 * 1000 - 2000;
+    r.head.wall_ms -= 2 * 60 * 60 * 1000 - 2000;
     ck_assert_int_eq(raw_send(&r, r.path, r.body, true, why), 201);
 }
 END_TEST
@@ -551,13 +558,32 @@ START_TEST(processes_are_forgotten_only_when_they_are_old)
 {
     struct seen s = {0};
     struct sign_nonce n = {0, 1};
-    for (n.process = 0; n.process < SEEN_PROCESSES_MAX; n.process++)
+    for (n.process = 0; n.process < SEEN_WINDOWS_MAX; n.process++)
         ck_assert_int_eq(seen_take(&s, n, n.process == 3 ? 0 : 50, 100), SEEN_NEW);
     ck_assert_int_eq(seen_take(&s, n, 100, 100), SEEN_FULL);
     ck_assert_int_eq(seen_take(&s, n, 101, 100), SEEN_NEW);
     n.process = 4;
     ck_assert_int_eq(seen_take(&s, n, 101, 100), SEEN_AGAIN);
     seen_fini(&s);
+}
+END_TEST
+
+START_TEST(a_process_that_is_long_silent_makes_room_and_none_of_its_calls_is_taken_any_more)
+{
+    struct seen s = {0};
+    struct sign_nonce n = {0, 1};
+    int64_t keep_ms = 100 * (int64_t)SEEN_SILENT_MS;
+    for (n.process = 0; n.process < SEEN_WINDOWS_MAX; n.process++)
+        ck_assert_int_eq(seen_take(&s, n, n.process == 3 ? 0 : 50, keep_ms), SEEN_NEW);
+    ck_assert_int_eq(seen_take(&s, n, SEEN_SILENT_MS, keep_ms), SEEN_FULL);
+    ck_assert_int_eq(seen_take(&s, n, SEEN_SILENT_MS + 1, keep_ms), SEEN_NEW);
+    ck_assert_uint_eq(s.windows_n, SEEN_WINDOWS_MAX);
+    n = (struct sign_nonce){3, 2}; /* never seen, but there is nothing to tell that by */
+    ck_assert_int_eq(seen_take(&s, n, SEEN_SILENT_MS + 2, keep_ms), SEEN_AGAIN);
+    n = (struct sign_nonce){4, 2};
+    ck_assert_int_eq(seen_take(&s, n, SEEN_SILENT_MS + 2, keep_ms), SEEN_NEW);
+    seen_fini(&s);
+    ck_assert_uint_eq(s.windows_n, 0);
 }
 END_TEST
 
@@ -589,6 +615,8 @@ Suite *suite_new(void)
     t = tcase_create("nonces");
     tcase_add_test(t, a_window_of_nonces_moves_with_the_newest);
     tcase_add_test(t, processes_are_forgotten_only_when_they_are_old);
+    tcase_add_test(
+        t, a_process_that_is_long_silent_makes_room_and_none_of_its_calls_is_taken_any_more);
     suite_add_tcase(s, t);
     return s;
 }
