@@ -13,6 +13,7 @@ enum {
     FOLD_READ_AHEAD_BYTES = 1 << 20,
     FOLD_RECORDS = 1000, /* under the lock at a time */
     FOLD_BYTES = 1 << 20,
+    ASK_STATE_MS = 1000, /* between two questions for the state of another */
 };
 
 void copies_init(struct queue *q)
@@ -250,25 +251,67 @@ static enum err begin_state(struct queue_partition *p, unsigned life, uint64_t c
         p->state = state;
         state = NULL;
         c->folded = offset;
-        c->fold_fresh = false;
+        c->fold_fresh = c->has_gap = false;
     }
     lock_give(&p->lk);
     partition_free(state);
     return ERR_OK;
 }
 
-/* The leader's newest state is asked for, which takes the place of what cannot be folded here. */
+bool copy_state_is_due_locked(const struct queue_partition *p)
+{
+    const struct queue_copy *c = p->copy;
+    return c->has_gap && !c->serves && clock_boot_ms(p->q->clock) >= c->ask_state_ms;
+}
+
+/* Whom a leader asks that was elected before it had the state: the others in turn, since one of
+ * them may stand before the same gap. 0: there are no others. */
+static uint32_t next_member_locked(struct queue_partition *p)
+{
+    struct queue_copy *c = p->copy;
+    uint32_t own = p->q->links->broker;
+    for (uint32_t i = 0; i < c->members_n; i++) {
+        uint32_t member = c->members[c->states_asked++ % c->members_n];
+        if (member != own)
+            return member;
+    }
+    return 0;
+}
+
+/* The newest state of another is asked for, which takes the place of what cannot be folded here:
+ * the leader's, or where this is the leader, another member's. Each holds what is committed. */
 static void want_state_locked(struct queue_partition *p)
 {
     struct queue_copy *c = p->copy;
     struct replica_status s;
     replica_look(c->replica, &s);
-    if (c->wants_snapshot || c->wants_state || s.role != REPLICA_ROLE_FOLLOWER)
+    c->has_gap = true;
+    bool is_asked = c->wants_state && c->snapshot_epoch == s.epoch;
+    if (c->wants_snapshot || is_asked || s.role == REPLICA_ROLE_NONE ||
+        !copy_state_is_due_locked(p))
+        return;
+    uint32_t from = s.role == REPLICA_ROLE_LEADER ? next_member_locked(p) : s.leader;
+    c->ask_state_ms = clock_boot_ms(p->q->clock) + ASK_STATE_MS;
+    if (from == 0)
         return;
     c->wants_state = true;
     c->snapshot_epoch = s.epoch;
     struct queue_copy_id id = copy_id(p);
-    p->q->links->snapshot(p->q->links->self, &id, s.leader, s.epoch);
+    p->q->links->snapshot(p->q->links->self, &id, from, s.epoch);
+}
+
+void copy_rotten_locked(struct queue_partition *p, struct copy_after *after)
+{
+    struct queue_copy *c = p->copy;
+    struct replica_effects effects;
+    lock_check_held(&p->lk);
+    if (c == NULL || c->alone || c->is_rotten || c->log_is_busy || plog_failed(p->q->plog))
+        return;
+    c->is_rotten = true; /* until the log has begun anew: told twice, it would begin twice */
+    note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy is rotten, and is made anew",
+         p->topic->name, (unsigned)p->index);
+    struct replica_event damage = {.type = REPLICA_EVENT_DAMAGE};
+    copy_step_locked(p, &damage, NULL, &effects, after);
 }
 
 /* True: there may be more. */
@@ -286,6 +329,8 @@ static bool end_piece(struct queue_partition *p, const struct piece *piece, enum
         copy_serve_if_folded_locked(p, &after);
     } else if (is_valid && e == ERR_GONE) {
         want_state_locked(p);
+    } else if (is_valid && e == ERR_CORRUPT) {
+        copy_rotten_locked(p, &after);
     } else if (is_valid) {
         note(NOTE_WARNING, "queue", "topic %s, partition %u: its copy cannot be folded: %s",
              p->topic->name, (unsigned)p->index, err_text(e));
@@ -335,6 +380,7 @@ void copy_begin_state_locked(struct queue_partition *p)
     p->state = partition_new();
     c->fold_life++;
     c->folded = 0;
+    c->is_rotten = false;
     c->fold_fresh = c->to_fold = true;
     snapshot_count(p->q, -(int64_t)p->log_bytes);
     p->log_bytes = p->snapshot_bytes = 0;
