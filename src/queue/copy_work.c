@@ -225,9 +225,10 @@ static enum err load_state(struct queue_partition *p, uint64_t committed, struct
 {
     struct buf saved = BUF_EMPTY;
     enum err e = plog_snapshot_read_below(p->log, committed + 1, &saved, offset);
-    if (e == ERR_OK) {
+    if (e == ERR_OK)
         e = partition_load(buf_bytes(&saved), out);
-    } else if (e == ERR_NOT_FOUND && plog_start_offset(p->log) == 0) {
+    /* What a rotten snapshot told is in the log, where that still has its beginning. */
+    if ((e == ERR_NOT_FOUND || e == ERR_CORRUPT) && plog_start_offset(p->log) == 0) {
         *out = partition_new();
         *offset = 0;
         e = ERR_OK;
@@ -236,17 +237,33 @@ static enum err load_state(struct queue_partition *p, uint64_t committed, struct
     return e;
 }
 
+void copy_rotten_locked(struct queue_partition *p, struct copy_after *after)
+{
+    struct queue_copy *c = p->copy;
+    struct replica_effects effects;
+    lock_check_held(&p->lk);
+    if (c == NULL || c->alone || c->is_rotten || c->log_is_busy || plog_failed(p->q->plog))
+        return;
+    c->is_rotten = true; /* until the log has begun anew: told twice, it would begin twice */
+    note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy is rotten, and is made anew",
+         p->topic->name, (unsigned)p->index);
+    struct replica_event damage = {.type = REPLICA_EVENT_DAMAGE};
+    copy_step_locked(p, &damage, NULL, &effects, after);
+}
+
 /* The newest snapshot takes the place of the state. */
 static enum err begin_state(struct queue_partition *p, unsigned life, uint64_t committed)
 {
     struct partition *state = NULL;
+    struct copy_after after = {.reached = NULL};
     uint64_t offset;
     enum err e = load_state(p, committed, &state, &offset);
-    if (e != ERR_OK)
-        return e;
     lock_take(&p->lk);
     struct queue_copy *c = p->copy;
-    if (c->fold_life == life && !c->serves) {
+    bool is_valid = c->fold_life == life && !c->serves;
+    if (is_valid && e == ERR_CORRUPT)
+        copy_rotten_locked(p, &after);
+    if (is_valid && e == ERR_OK) {
         partition_free(p->state);
         p->state = state;
         state = NULL;
@@ -254,8 +271,9 @@ static enum err begin_state(struct queue_partition *p, unsigned life, uint64_t c
         c->fold_fresh = c->has_gap = false;
     }
     lock_give(&p->lk);
+    copy_after(p, &after);
     partition_free(state);
-    return ERR_OK;
+    return e;
 }
 
 bool copy_state_is_due_locked(const struct queue_partition *p)
@@ -298,20 +316,6 @@ static void want_state_locked(struct queue_partition *p)
     c->snapshot_epoch = s.epoch;
     struct queue_copy_id id = copy_id(p);
     p->q->links->snapshot(p->q->links->self, &id, from, s.epoch);
-}
-
-void copy_rotten_locked(struct queue_partition *p, struct copy_after *after)
-{
-    struct queue_copy *c = p->copy;
-    struct replica_effects effects;
-    lock_check_held(&p->lk);
-    if (c == NULL || c->alone || c->is_rotten || c->log_is_busy || plog_failed(p->q->plog))
-        return;
-    c->is_rotten = true; /* until the log has begun anew: told twice, it would begin twice */
-    note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy is rotten, and is made anew",
-         p->topic->name, (unsigned)p->index);
-    struct replica_event damage = {.type = REPLICA_EVENT_DAMAGE};
-    copy_step_locked(p, &damage, NULL, &effects, after);
 }
 
 /* True: there may be more. */

@@ -500,6 +500,36 @@ START_TEST(a_leader_that_finds_rot_behind_the_mark_gives_way_and_is_made_anew)
 }
 END_TEST
 
+static unsigned snapshots_seen;
+
+static void flip_snapshot(void *broker, const char *path, uint64_t bytes)
+{
+    struct broker *b = broker;
+    if (strstr(path, ".snap") == NULL)
+        return;
+    snapshots_seen++;
+    fault_disk_flip(b->disk, path, bytes / 2, 3);
+}
+
+START_TEST(a_follower_stores_its_state_when_it_stops_and_needs_it_not_if_that_rots)
+{
+    make_topic(1, "q", 1, 3, 1, NULL);
+    send_long(1, 25);
+    world_pass(500);
+    queue_close(world.brokers[3].q);
+    world.brokers[3].q = NULL;
+    snapshots_seen = 0;
+    fault_disk_each(world.brokers[3].disk, flip_snapshot, &world.brokers[3]);
+    ck_assert_uint_eq(snapshots_seen, 1);
+    broker_start(3);
+    world_pass(1000);
+    ck_assert_uint_eq(state_of(3, "q", 0), state_of(1, "q", 0));
+    elect("q", 3);
+    world_pass(500);
+    finish(3, 25);
+}
+END_TEST
+
 START_TEST(all_may_stop_and_start_again)
 {
     make_topic(1, "q", 2, 3, 1, NULL);
@@ -609,6 +639,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_copy_whose_bytes_have_rotted_is_made_anew);
     tcase_add_test(t, a_follower_that_finds_rot_behind_the_mark_is_made_anew);
     tcase_add_test(t, a_leader_that_finds_rot_behind_the_mark_gives_way_and_is_made_anew);
+    tcase_add_test(t, a_follower_stores_its_state_when_it_stops_and_needs_it_not_if_that_rots);
     tcase_add_test(t, all_may_stop_and_start_again);
     tcase_add_test(t, a_deleted_topic_goes_everywhere);
     tcase_add_test(t, brokers_with_their_own_threads_answer_whoever_asked);
