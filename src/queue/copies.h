@@ -108,8 +108,9 @@ enum err queue_copy_fetch(struct queue *q, const struct queue_copy_id *of,
 /* Raw batches, appended to out, as plog_raw_read; only while this broker leads in `epoch`. */
 enum err queue_copy_read(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
                          uint64_t from, size_t bytes_max, struct buf *out) MUST_USE;
-/* The newest snapshot of the state and where the log begins, as one run of bytes: and the way back
- * in on a follower that was told to take it. Blocks. */
+/* The newest snapshot of the state and where the log begins, as one run of bytes, of a broker that
+ * leads or follows in `epoch`: and the way back in on one that was told to take it. A follower
+ * asks its leader; a leader that lacks the state asks a follower. Blocks. */
 enum err queue_copy_snapshot_read(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
                                   struct buf *out) MUST_USE;
 void queue_copy_snapshot_put(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,

@@ -52,6 +52,13 @@ void copy_tell_roles(struct queue *q)
     lock_give(&q->copies.lk);
 }
 
+static void note_members_locked(struct queue_copy *c, const struct replica_key *key)
+{
+    c->members_n = (uint32_t)key->members_n;
+    for (uint32_t i = 0; i < c->members_n; i++)
+        c->members[i] = key->members[i].broker;
+}
+
 void copy_key(struct queue_partition *p, const struct replica_key *key, uint64_t serial)
 {
     struct replica_effects effects;
@@ -63,6 +70,8 @@ void copy_key(struct queue_partition *p, const struct replica_key *key, uint64_t
     }
     if (p->copy != NULL && !p->closed) {
         struct replica_event e = {.type = REPLICA_EVENT_KEY};
+        if (key->version == p->key_version)
+            note_members_locked(p->copy, key);
         e.key.value = *key;
         e.key.serial = serial;
         copy_step_locked(p, &e, NULL, &effects, &after);
@@ -186,7 +195,7 @@ static void tick(struct queue_partition *p, void *arg)
         while (*last != NULL)
             last = &(*last)->next;
         *last = wait_take_overdue_locked(p, queue_now_ms(p->q) - COMMIT_MAX_MS);
-        if (p->copy->state.n > 0)
+        if (p->copy->state.n > 0 || copy_state_is_due_locked(p))
             copy_work_list_locked(p);
     }
     lock_give(&p->lk);

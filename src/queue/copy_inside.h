@@ -52,6 +52,11 @@ struct queue_copy {
     uint64_t snapshot_epoch;
     struct buf state; /* the latter, from when it has come until it is stored; owned */
     uint64_t state_offset;
+    bool is_rotten;        /* bytes of the log were found not to be what was stored, and told so */
+    bool has_gap;          /* the fold stands before records that are not here */
+    int64_t ask_state_ms;  /* boot time; the state is not asked for again before */
+    unsigned states_asked; /* a leader asks one member after another */
+    uint32_t members[REPLICA_MEMBERS_MAX], members_n; /* of the newest key */
 
     bool is_listed; /* guarded by copies_lk */
     struct queue_partition *next_listed;
@@ -110,6 +115,11 @@ void copy_begin_state_locked(struct queue_partition *p);
 void copy_unreadable(struct queue_partition *p);
 /* Stores a state that was sent by the leader, if all below it is here by now. */
 void copy_put_state(struct queue_partition *p);
+/* What was read of the log is not what was stored. A restart looks at the newest bytes only, so
+ * this may be found out at any time. The replica begins anew, unless this is the only copy. */
+void copy_rotten_locked(struct queue_partition *p, struct copy_after *after);
+/* The fold stands before a gap, and it is time to ask for the state again. */
+bool copy_state_is_due_locked(const struct queue_partition *p);
 /* Serves if all is folded and READY was given. */
 void copy_serve_if_folded_locked(struct queue_partition *p, struct copy_after *after);
 

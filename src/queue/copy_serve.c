@@ -70,6 +70,14 @@ enum err queue_copy_read(struct queue *q, const struct queue_copy_id *of, uint64
         e = plog_raw_read(p->log, from, bytes_max, out);
     if ((e == ERR_OK || e == ERR_CORRUPT) && !leads_in(p, epoch))
         e = ERR_NOT_LEADER;
+    if (e == ERR_CORRUPT) { /* who follows would wait for ever, and another leader has it */
+        struct copy_after after = {.reached = NULL};
+        lock_take(&p->lk);
+        if (!p->closed)
+            copy_rotten_locked(p, &after);
+        lock_give(&p->lk);
+        copy_after(p, &after);
+    }
     if (e != ERR_OK)
         out->n = before;
     if (e == ERR_CORRUPT) /* no follower can go on from here */
@@ -121,13 +129,25 @@ static enum err snapshot_read(struct queue_partition *p, uint64_t epoch, struct 
     return e;
 }
 
+/* A leader that has just been elected may ask for the state too, one who follows it: snapshots are
+ * of what is committed, so one is as good as another. */
+static bool is_in(struct queue_partition *p, uint64_t epoch)
+{
+    struct replica_status s = {.role = REPLICA_ROLE_NONE};
+    lock_take(&p->lk);
+    if (p->copy != NULL && !p->closed && !p->copy->log_is_busy)
+        replica_look(p->copy->replica, &s);
+    lock_give(&p->lk);
+    return s.role != REPLICA_ROLE_NONE && s.epoch == epoch && epoch != 0;
+}
+
 enum err queue_copy_snapshot_read(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
                                   struct buf *out)
 {
     struct queue_partition *p = copy_lend(q, of);
     if (p == NULL)
         return ERR_NOT_FOUND;
-    enum err e = leads_in(p, epoch) ? snapshot_read(p, epoch, out) : ERR_NOT_LEADER;
+    enum err e = is_in(p, epoch) ? snapshot_read(p, epoch, out) : ERR_NOT_LEADER;
     queue_topic_give_back(p->topic);
     return e;
 }

@@ -13,6 +13,7 @@ enum {
     FOLD_READ_AHEAD_BYTES = 1 << 20,
     FOLD_RECORDS = 1000, /* under the lock at a time */
     FOLD_BYTES = 1 << 20,
+    ASK_STATE_MS = 1000, /* between two questions for the state of another */
 };
 
 void copies_init(struct queue *q)
@@ -224,9 +225,10 @@ static enum err load_state(struct queue_partition *p, uint64_t committed, struct
 {
     struct buf saved = BUF_EMPTY;
     enum err e = plog_snapshot_read_below(p->log, committed + 1, &saved, offset);
-    if (e == ERR_OK) {
+    if (e == ERR_OK)
         e = partition_load(buf_bytes(&saved), out);
-    } else if (e == ERR_NOT_FOUND && plog_start_offset(p->log) == 0) {
+    /* What a rotten snapshot told is in the log, where that still has its beginning. */
+    if ((e == ERR_NOT_FOUND || e == ERR_CORRUPT) && plog_start_offset(p->log) == 0) {
         *out = partition_new();
         *offset = 0;
         e = ERR_OK;
@@ -235,40 +237,85 @@ static enum err load_state(struct queue_partition *p, uint64_t committed, struct
     return e;
 }
 
+void copy_rotten_locked(struct queue_partition *p, struct copy_after *after)
+{
+    struct queue_copy *c = p->copy;
+    struct replica_effects effects;
+    lock_check_held(&p->lk);
+    if (c == NULL || c->alone || c->is_rotten || c->log_is_busy || plog_failed(p->q->plog))
+        return;
+    c->is_rotten = true; /* until the log has begun anew: told twice, it would begin twice */
+    note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy is rotten, and is made anew",
+         p->topic->name, (unsigned)p->index);
+    struct replica_event damage = {.type = REPLICA_EVENT_DAMAGE};
+    copy_step_locked(p, &damage, NULL, &effects, after);
+}
+
 /* The newest snapshot takes the place of the state. */
 static enum err begin_state(struct queue_partition *p, unsigned life, uint64_t committed)
 {
     struct partition *state = NULL;
+    struct copy_after after = {.reached = NULL};
     uint64_t offset;
     enum err e = load_state(p, committed, &state, &offset);
-    if (e != ERR_OK)
-        return e;
     lock_take(&p->lk);
     struct queue_copy *c = p->copy;
-    if (c->fold_life == life && !c->serves) {
+    bool is_valid = c->fold_life == life && !c->serves;
+    if (is_valid && e == ERR_CORRUPT)
+        copy_rotten_locked(p, &after);
+    if (is_valid && e == ERR_OK) {
         partition_free(p->state);
         p->state = state;
         state = NULL;
         c->folded = offset;
-        c->fold_fresh = false;
+        c->fold_fresh = c->has_gap = false;
     }
     lock_give(&p->lk);
+    copy_after(p, &after);
     partition_free(state);
-    return ERR_OK;
+    return e;
 }
 
-/* The leader's newest state is asked for, which takes the place of what cannot be folded here. */
+bool copy_state_is_due_locked(const struct queue_partition *p)
+{
+    const struct queue_copy *c = p->copy;
+    return c->has_gap && !c->serves && clock_boot_ms(p->q->clock) >= c->ask_state_ms;
+}
+
+/* Whom a leader asks that was elected before it had the state: the others in turn, since one of
+ * them may stand before the same gap. 0: there are no others. */
+static uint32_t next_member_locked(struct queue_partition *p)
+{
+    struct queue_copy *c = p->copy;
+    uint32_t own = p->q->links->broker;
+    for (uint32_t i = 0; i < c->members_n; i++) {
+        uint32_t member = c->members[c->states_asked++ % c->members_n];
+        if (member != own)
+            return member;
+    }
+    return 0;
+}
+
+/* The newest state of another is asked for, which takes the place of what cannot be folded here:
+ * the leader's, or where this is the leader, another member's. Each holds what is committed. */
 static void want_state_locked(struct queue_partition *p)
 {
     struct queue_copy *c = p->copy;
     struct replica_status s;
     replica_look(c->replica, &s);
-    if (c->wants_snapshot || c->wants_state || s.role != REPLICA_ROLE_FOLLOWER)
+    c->has_gap = true;
+    bool is_asked = c->wants_state && c->snapshot_epoch == s.epoch;
+    if (c->wants_snapshot || is_asked || s.role == REPLICA_ROLE_NONE ||
+        !copy_state_is_due_locked(p))
+        return;
+    uint32_t from = s.role == REPLICA_ROLE_LEADER ? next_member_locked(p) : s.leader;
+    c->ask_state_ms = clock_boot_ms(p->q->clock) + ASK_STATE_MS;
+    if (from == 0)
         return;
     c->wants_state = true;
     c->snapshot_epoch = s.epoch;
     struct queue_copy_id id = copy_id(p);
-    p->q->links->snapshot(p->q->links->self, &id, s.leader, s.epoch);
+    p->q->links->snapshot(p->q->links->self, &id, from, s.epoch);
 }
 
 void copy_unreadable(struct queue_partition *p)
@@ -305,6 +352,8 @@ static bool end_piece(struct queue_partition *p, const struct piece *piece, enum
         copy_serve_if_folded_locked(p, &after);
     } else if (is_valid && e == ERR_GONE) {
         want_state_locked(p);
+    } else if (is_valid && e == ERR_CORRUPT) {
+        copy_rotten_locked(p, &after);
     } else if (is_valid) {
         note(NOTE_WARNING, "queue", "topic %s, partition %u: its copy cannot be folded: %s",
              p->topic->name, (unsigned)p->index, err_text(e));
@@ -363,6 +412,7 @@ void copy_begin_state_locked(struct queue_partition *p)
     p->state = partition_new();
     c->fold_life++;
     c->folded = 0;
+    c->is_rotten = false;
     c->fold_fresh = c->to_fold = true;
     snapshot_count(p->q, -(int64_t)p->log_bytes);
     p->log_bytes = p->snapshot_bytes = 0;

@@ -255,10 +255,14 @@ void snapshots_bound(struct queue *q)
  * next start, so a log gets its snapshot once there is something in it. */
 static bool is_wanted_at_stop(const struct queue_partition *p)
 {
-    if (p->closed || plog_committed(p->log) != plog_end(p->log))
+    if (p->closed)
         return false;
-    if (p->q->links != NULL && !p->copy->serves)
+    if (p->q->links != NULL && !p->copy->serves) {
+        if (p->copy->fold_fresh || p->copy->folded == 0)
+            return false;
+    } else if (plog_committed(p->log) != plog_end(p->log)) {
         return false;
+    }
     return p->log_bytes > p->q->snapshot_log_bytes / STOP_LOG_SHARE;
 }
 
@@ -272,8 +276,9 @@ void snapshots_at_stop(struct queue *q, struct queue_topic **topics, size_t n)
             struct queue_partition *p = &topics[i]->partitions[k];
             if (!is_wanted_at_stop(p))
                 continue;
-            uint64_t offset = plog_committed(p->log);
-            CHECK(offset == plog_end(p->log));
+            bool follows = q->links != NULL && !p->copy->serves;
+            uint64_t offset = follows ? p->copy->folded : plog_committed(p->log);
+            CHECK(offset <= plog_committed(p->log) && (follows || offset == plog_end(p->log)));
             struct buf state = BUF_EMPTY;
             partition_save(p->state, &state);
             enum err e = plog_snapshots_put(all, p->log, offset, buf_bytes(&state));

@@ -9,6 +9,7 @@ CLUSTER_CASES = tests/cluster/test_harness.py tests/cluster/test_leaders.py \
 dist_check_SCRIPTS += tests/cluster/run
 EXTRA_DIST += $(CLUSTER_CASES) \
 	tests/cluster/README.md \
+	tests/cluster/cases-short.list \
 	tests/cluster/cases.list \
 	tests/cluster/cases.py \
 	tests/cluster/checker.py \

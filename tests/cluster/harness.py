@@ -63,7 +63,9 @@ def begun(pid):
     try:
         with open(f"/proc/{pid}/stat") as f:
             fields = f.read().rsplit(")", 1)[1].split()
-        return None if fields[0] == "Z" else fields[19]
+        # The first thread may be gone, and another one still hold the ports, where somebody traces them.
+        ended = fields[0] == "Z" and len(os.listdir(f"/proc/{pid}/task")) <= 1
+        return None if ended else fields[19]
     except OSError:
         return None
 
@@ -226,6 +228,8 @@ class Cluster:
             self.ask_proxy(up=str(name))
         self.run(name, self.etcd_command(name) if is_etcd else self.broker_command(name))
         self.expected.add(name)
+        if is_etcd:
+            self.ask_proxy(up=name)  # it may only listen once others run too, so that is not waited for
         if wait and not is_etcd:
             self.wait_serving(name)
 

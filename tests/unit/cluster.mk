@@ -3,11 +3,15 @@
 CLUSTER_TEST_LIBS = libtestlib.a libcluster.a libcatalog.a libreplica.a libbase.a $(CHECK_LIBS) \
 	$(SQLITE_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
 TEST_RUNNERS += tests/unit/test_cluster_view tests/unit/test_cluster_control tests/unit/test_cluster \
-	tests/unit/test_cluster_queue
+	tests/unit/test_cluster_queue tests/unit/test_cluster_suspect
 
 tests_unit_test_cluster_view_SOURCES = tests/unit/test_cluster_view.c
 tests_unit_test_cluster_view_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_cluster_view_LDADD = $(CLUSTER_TEST_LIBS)
+
+tests_unit_test_cluster_suspect_SOURCES = tests/unit/test_cluster_suspect.c
+tests_unit_test_cluster_suspect_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_cluster_suspect_LDADD = $(CLUSTER_TEST_LIBS)
 
 tests_unit_test_cluster_control_SOURCES = tests/unit/test_cluster_control.c
 tests_unit_test_cluster_control_CFLAGS = $(TEST_CFLAGS)

@@ -309,13 +309,17 @@ START_TEST(a_lost_disk_is_filled_again)
 }
 END_TEST
 
-static void finish_many(uint32_t broker, int n)
+static void send_long(uint32_t broker, int n)
 {
     char body[2048];
     memset(body, 'x', sizeof body - 1);
     body[sizeof body - 1] = '\0';
     for (int i = 0; i < n; i++)
         ck_assert_int_eq(send_to(broker, "q", body), ERR_OK);
+}
+
+static void finish(uint32_t broker, int n)
+{
     for (int left = n; left > 0;) {
         struct got g = receive_at(broker, "q", 10, 600000);
         ck_assert_uint_gt(g.n, 0);
@@ -323,6 +327,22 @@ static void finish_many(uint32_t broker, int n)
             ck_assert_int_eq(delete_at(broker, "q", g.at[i].receipt), ERR_OK);
         left -= (int)g.n;
     }
+}
+
+static void finish_many(uint32_t broker, int n)
+{
+    send_long(broker, n);
+    finish(broker, n);
+}
+
+/* What can be taken from the log of "q" on a broker is below its older snapshot and its mark. */
+static void raise_snapshot(uint32_t broker)
+{
+    struct queue_topic *t;
+    ck_assert_int_eq(queue_topic_find(world.brokers[broker].q, BYTES_OF("q"), &t), ERR_OK);
+    snapshot_raise_older(&t->partitions[0], plog_committed(t->partitions[0].log));
+    plog_checkpoint_ask(world.brokers[broker].q->plog);
+    queue_topic_give_back(t);
 }
 
 START_TEST(a_new_copy_begins_with_a_snapshot_where_the_log_was_released)
@@ -352,6 +372,59 @@ START_TEST(a_new_copy_begins_with_a_snapshot_where_the_log_was_released)
     elect("q", 3);
     world_pass(500);
     ck_assert_str_eq(drain(3, "q"), "kept");
+}
+END_TEST
+
+static unsigned states_lost;
+
+static void lose_snapshot(void *self, const struct queue_copy_id *of, uint32_t leader,
+                          uint64_t epoch)
+{
+    (void)self, (void)of, (void)leader, (void)epoch;
+    states_lost++;
+}
+
+/* Broker 3 comes with an empty disk to a log out of which much has been cleaned, and has all of
+ * the log, but not the state, when the leader dies. */
+START_TEST(who_is_elected_before_a_gap_takes_the_state_of_another_member)
+{
+    make_topic(1, "q", 1, 3, 1, NULL);
+    ck_assert_int_eq(send_to(1, "q", "kept"), ERR_OK);
+    struct queue_topic *t;
+    ck_assert_int_eq(queue_topic_find(world.brokers[1].q, BYTES_OF("q"), &t), ERR_OK);
+    struct queue_partition *p = &t->partitions[0];
+    struct got pinned = receive_at(1, "q", 1, 60000);
+    ck_assert_uint_eq(pinned.n, 1);
+    for (int i = 0; i < 4; i++) {
+        finish_many(1, 40);
+        for (uint32_t b = 1; b <= BROKERS; b++)
+            raise_snapshot(b);
+        world_pass(12000);
+    }
+    ck_assert_uint_eq(plog_start_offset(p->log), 0);
+    queue_topic_give_back(t);
+    broker_die(3, true);
+    fault_disk_free(world.brokers[3].disk);
+    world.brokers[3].disk = fault_disk_new(test_seed() + 7);
+    broker_die(1, false); /* and with it what it remembers of what was cleaned */
+    broker_start(1);
+    elect("q", 1);
+    void (*carried)(void *, const struct queue_copy_id *, uint32_t, uint64_t) =
+        world.brokers[3].links.snapshot;
+    world.brokers[3].links.snapshot = lose_snapshot;
+    states_lost = 0;
+    broker_start(3);
+    world_pass(3000);
+    ck_assert_uint_eq(states_lost, 1);
+    ck_assert_uint_eq(status_of(1, "q", 0).isr_size, 3);
+    broker_die(1, true);
+    world.brokers[3].links.snapshot = carried;
+    elect("q", 3);
+    world_pass(3000);
+    ck_assert_int_eq(send_to(3, "q", "new"), ERR_OK);
+    world_pass(6000); /* the lease of what has been kept ends */
+    ck_assert_str_eq(drain(3, "q"), "kept new");
+    ck_assert_uint_eq(state_of(3, "q", 0), state_of(2, "q", 0));
 }
 END_TEST
 
@@ -408,6 +481,79 @@ START_TEST(a_leader_that_cannot_read_its_log_makes_room_for_another)
     ck_assert_uint_eq(status_of(2, "q", 0).isr_size, 3);
     ck_assert_uint_eq(state_of(1, "q", 0), state_of(2, "q", 0));
     ck_assert_str_eq(drain(2, "q"), "a b");
+}
+END_TEST
+
+static void flip_behind_mark(void *broker, const char *path, uint64_t bytes)
+{
+    struct broker *b = broker;
+    if (strstr(path, ".log") != NULL && bytes > 30000)
+        fault_disk_flip(b->disk, path, bytes / 2, 3);
+}
+
+/* A start does not read what is below the mark, so it is found when it is folded, or read. */
+static void rot_of(uint32_t broker)
+{
+    make_topic(1, "q", 1, 3, 1, NULL);
+    send_long(1, 25);
+    for (uint32_t b = 1; b <= BROKERS; b++)
+        plog_checkpoint_ask(world.brokers[b].q->plog);
+    world_pass(1000);
+    uint64_t before = status_of(broker, "q", 0).incarnation;
+    broker_die(broker, false);
+    fault_disk_each(world.brokers[broker].disk, flip_behind_mark, &world.brokers[broker]);
+    broker_start(broker);
+    if (broker == 1)
+        elect("q", 1);
+    world_pass(2000);
+    if (broker == 1)
+        elect("q", 2);
+    world_pass(2000);
+    ck_assert_uint_ne(status_of(broker, "q", 0).incarnation, before);
+    elect("q", broker); /* it is in sync again */
+    world_pass(1000);
+    finish(broker, 25);
+}
+
+START_TEST(a_follower_that_finds_rot_behind_the_mark_is_made_anew)
+{
+    rot_of(3);
+}
+END_TEST
+
+START_TEST(a_leader_that_finds_rot_behind_the_mark_gives_way_and_is_made_anew)
+{
+    rot_of(1);
+}
+END_TEST
+
+static unsigned snapshots_seen;
+
+static void flip_snapshot(void *broker, const char *path, uint64_t bytes)
+{
+    struct broker *b = broker;
+    if (strstr(path, ".snap") == NULL)
+        return;
+    snapshots_seen++;
+    fault_disk_flip(b->disk, path, bytes / 2, 3);
+}
+
+START_TEST(a_follower_stores_its_state_when_it_stops_and_needs_it_not_if_that_rots)
+{
+    make_topic(1, "q", 1, 3, 1, NULL);
+    send_long(1, 25);
+    world_pass(500);
+    queue_close(world.brokers[3].q);
+    world.brokers[3].q = NULL;
+    snapshots_seen = 0;
+    fault_disk_each(world.brokers[3].disk, flip_snapshot, &world.brokers[3]);
+    ck_assert_uint_eq(snapshots_seen, 1);
+    broker_start(3);
+    world_pass(1000);
+    ck_assert_uint_eq(state_of(3, "q", 0), state_of(1, "q", 0));
+    elect("q", 3);
+    world_pass(500);
+    finish(3, 25);
 }
 END_TEST
 
@@ -559,8 +705,12 @@ Suite *suite_new(void)
     tcase_add_test(t, a_zombie_hands_out_nothing);
     tcase_add_test(t, a_lost_disk_is_filled_again);
     tcase_add_test(t, a_new_copy_begins_with_a_snapshot_where_the_log_was_released);
+    tcase_add_test(t, who_is_elected_before_a_gap_takes_the_state_of_another_member);
     tcase_add_test(t, a_copy_whose_bytes_have_rotted_is_made_anew);
     tcase_add_test(t, a_leader_that_cannot_read_its_log_makes_room_for_another);
+    tcase_add_test(t, a_follower_that_finds_rot_behind_the_mark_is_made_anew);
+    tcase_add_test(t, a_leader_that_finds_rot_behind_the_mark_gives_way_and_is_made_anew);
+    tcase_add_test(t, a_follower_stores_its_state_when_it_stops_and_needs_it_not_if_that_rots);
     tcase_add_test(t, all_may_stop_and_start_again);
     tcase_add_test(t, a_deleted_topic_goes_everywhere);
     tcase_add_test(t, brokers_with_their_own_threads_answer_whoever_asked);

@@ -50,10 +50,11 @@ void net_send(struct world *w, struct item *i, bool may_double)
 
 void cluster_data_init(struct cluster_data *d, const struct clock *clock, void *self,
                        bool (*url)(void *self, uint32_t broker, char out[PEER_URL_BYTES_MAX + 1]),
-                       bool (*is_in_sync)(void *self, const struct queue_copy_id *of))
+                       bool (*is_in_sync)(void *self, const struct queue_copy_id *of),
+                       void (*lost)(void *self, uint32_t broker, enum err e))
 {
     struct broker *b = broker_of_clock(clock);
-    (void)self, (void)url, (void)is_in_sync;
+    (void)self, (void)url, (void)is_in_sync, (void)lost;
     *d = (struct cluster_data){.fetcher = (struct cluster_fetcher *)b,
                                .serve = (struct cluster_serve *)b,
                                .snapshots = (struct cluster_snapshots *)b};
