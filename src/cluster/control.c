@@ -458,8 +458,13 @@ static void look_hear(struct cluster_control *c, const struct cluster_view *v, u
         return;
     }
     /* It may not have heard of its new office yet, or be busy with a cut. Who led and does so no
-     * more, or cannot for good, is not waited for. */
-    bool has_ended = part->is_there && s->epoch == p->key.epoch && p->mark.leader_session != 0;
+     * more, or cannot for good, is not waited for: such as one that is well, knows that it should
+     * lead, and sees no role for itself, since the epoch is one of its last life (role.c). So the
+     * whole cluster is soon there again after a restart. */
+    bool is_of_last_life =
+        s->health == REPLICA_HEALTH_OK && s->leader == broker && s->role == REPLICA_ROLE_NONE;
+    bool has_ended = part->is_there && s->epoch == p->key.epoch &&
+                     (p->mark.leader_session != 0 || is_of_last_life);
     if (is_hopeless || has_ended || now_ms - p->mark.first_seen_ms >= c->config.lead_ms)
         p->mark.is_bad = true;
 }
