@@ -3,6 +3,7 @@
  * grow beyond their bound. */
 #include "base/check.h"
 #include "base/mem.h"
+#include "queue/copy_inside.h"
 #include "queue/state.h"
 
 enum {
@@ -103,6 +104,8 @@ enum err window_fill(struct queue_partition *p, uint64_t number)
         lock_give(&p->lk);
     }
     mem_free(headers);
+    if (e == ERR_CORRUPT)
+        copy_rotten(p, 0);
     return e;
 }
 
