@@ -556,6 +556,7 @@ START_TEST(a_follower_stores_its_state_when_it_stops_and_needs_it_not_if_that_ro
     make_topic(1, "q", 1, 3, 1, NULL);
     send_long(1, 25);
     world_pass(500);
+    uint64_t before = status_of(3, "q", 0).incarnation;
     queue_close(world.brokers[3].q);
     world.brokers[3].q = NULL;
     snapshots_seen = 0;
@@ -563,6 +564,7 @@ START_TEST(a_follower_stores_its_state_when_it_stops_and_needs_it_not_if_that_ro
     ck_assert_uint_eq(snapshots_seen, 1);
     broker_start(3);
     world_pass(1000);
+    ck_assert_uint_eq(status_of(3, "q", 0).incarnation, before);
     ck_assert_uint_eq(state_of(3, "q", 0), state_of(1, "q", 0));
     elect("q", 3);
     world_pass(500);
