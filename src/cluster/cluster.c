@@ -219,6 +219,9 @@ static enum err listener_open(struct cluster *c, const struct cluster_options *o
     enum err e = peer_start(&options, &p);
     if (e == ERR_OK)
         atomic_store(&c->peer, p);
+    else /* the caller may take it for a fault of the data directory */
+        note(NOTE_ERROR, "cluster", "cannot listen for other brokers on %s port %u: %s",
+             o->peer_address, (unsigned)o->peer_port, err_text(e));
     return e;
 }
 

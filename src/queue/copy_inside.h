@@ -110,14 +110,13 @@ void copy_work_run(struct queue *q);
 void copy_forget_state_locked(struct queue_partition *p);
 /* The log was begun anew, and so is the state. */
 void copy_begin_state_locked(struct queue_partition *p);
-/* What is stored of p here fails its checksum: it is not to be believed any more, and another copy
- * is to lead. No lock held. */
-void copy_unreadable(struct queue_partition *p);
 /* Stores a state that was sent by the leader, if all below it is here by now. */
 void copy_put_state(struct queue_partition *p);
 /* What was read of the log is not what was stored. A restart looks at the newest bytes only, so
  * this may be found out at any time. The replica begins anew, unless this is the only copy. */
 void copy_rotten_locked(struct queue_partition *p, struct copy_after *after);
+/* The same for what serves in `epoch`, read without the lock; 0: in any. No lock held. */
+void copy_rotten(struct queue_partition *p, uint64_t epoch);
 /* The fold stands before a gap, and it is time to ask for the state again. */
 bool copy_state_is_due_locked(const struct queue_partition *p);
 /* Serves if all is folded and READY was given. */

@@ -57,6 +57,21 @@ static bool leads_in(struct queue_partition *p, uint64_t epoch)
     return leads;
 }
 
+void copy_rotten(struct queue_partition *p, uint64_t epoch)
+{
+    struct copy_after after = {.reached = NULL};
+    struct replica_status s = {.isr_size = 0};
+    lock_take(&p->lk);
+    const struct queue_copy *c = p->copy;
+    if (c != NULL && !p->closed && (epoch == 0 ? c->serves : c->epoch == epoch))
+        replica_look(c->replica, &s);
+    /* Where nobody else has what is lost, the rest is still served. */
+    if (s.isr_size > 1)
+        copy_rotten_locked(p, &after);
+    lock_give(&p->lk);
+    copy_after(p, &after);
+}
+
 /* Asked before, and after: what was read in between may be of a log that is being cut. */
 enum err queue_copy_read(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
                          uint64_t from, size_t bytes_max, struct buf *out)
@@ -70,18 +85,10 @@ enum err queue_copy_read(struct queue *q, const struct queue_copy_id *of, uint64
         e = plog_raw_read(p->log, from, bytes_max, out);
     if ((e == ERR_OK || e == ERR_CORRUPT) && !leads_in(p, epoch))
         e = ERR_NOT_LEADER;
-    if (e == ERR_CORRUPT) { /* who follows would wait for ever, and another leader has it */
-        struct copy_after after = {.reached = NULL};
-        lock_take(&p->lk);
-        if (!p->closed)
-            copy_rotten_locked(p, &after);
-        lock_give(&p->lk);
-        copy_after(p, &after);
-    }
+    if (e == ERR_CORRUPT) /* who follows would wait for ever, and another leader has it */
+        copy_rotten(p, epoch);
     if (e != ERR_OK)
         out->n = before;
-    if (e == ERR_CORRUPT) /* no follower can go on from here */
-        copy_unreadable(p);
     queue_topic_give_back(p->topic);
     return e;
 }

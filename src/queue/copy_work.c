@@ -318,25 +318,6 @@ static void want_state_locked(struct queue_partition *p)
     p->q->links->snapshot(p->q->links->self, &id, from, s.epoch);
 }
 
-void copy_unreadable(struct queue_partition *p)
-{
-    struct replica_event e = {.type = REPLICA_EVENT_DAMAGE};
-    struct replica_effects effects;
-    struct copy_after after = {.reached = NULL};
-    struct replica_status status = {.health = REPLICA_HEALTH_STARTING};
-    lock_take(&p->lk);
-    if (p->copy != NULL && !p->copy->alone && !p->closed && !p->copy->log_is_busy)
-        replica_look(p->copy->replica, &status);
-    /* Known already, or not begun yet; and the only copy in sync is of use as far as it goes. */
-    if (status.health == REPLICA_HEALTH_OK && status.isr_size > 1) {
-        note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy here cannot be read: damaged",
-             p->topic->name, (unsigned)p->index);
-        copy_step_locked(p, &e, NULL, &effects, &after);
-    }
-    lock_give(&p->lk);
-    copy_after(p, &after);
-}
-
 /* True: there may be more. */
 static bool end_piece(struct queue_partition *p, const struct piece *piece, enum err e)
 {
@@ -365,11 +346,7 @@ static bool end_piece(struct queue_partition *p, const struct piece *piece, enum
 
 static bool read_on(struct queue_partition *p, struct piece *piece)
 {
-    enum err e = piece->from < piece->end ? read_piece(p, piece) : ERR_OK;
-    if (e != ERR_CORRUPT)
-        return end_piece(p, piece, e);
-    copy_unreadable(p);
-    return false;
+    return end_piece(p, piece, piece->from < piece->end ? read_piece(p, piece) : ERR_OK);
 }
 
 /* One piece. True: there is more to fold. */

@@ -133,6 +133,8 @@ static enum err read_picked(struct receiving *r, struct queue_partition *p,
         enum err e = reader_get(&reader, p->log, pick->number, BODY_READ_AHEAD, &m);
         if (e == ERR_GONE || e == ERR_NOT_FOUND)
             continue;
+        if (e == ERR_CORRUPT)
+            copy_rotten(p, 0);
         if (e != ERR_OK) {
             result = e;
             continue;

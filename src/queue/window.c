@@ -105,7 +105,7 @@ enum err window_fill(struct queue_partition *p, uint64_t number)
     }
     mem_free(headers);
     if (e == ERR_CORRUPT)
-        copy_unreadable(p); /* another copy can hand out what this one cannot */
+        copy_rotten(p, 0);
     return e;
 }
 

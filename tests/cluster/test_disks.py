@@ -31,9 +31,17 @@ def ballast(c, b):
 
 
 def fill(c, b, leave_mib):
-    free = os.statvfs(os.path.dirname(ballast(c, b)))
-    with open(ballast(c, b), "ab") as f:
-        os.posix_fallocate(f.fileno(), f.tell(), free.f_bavail * free.f_frsize - leave_mib * MIB)
+    def is_filled():
+        free = os.statvfs(os.path.dirname(ballast(c, b)))
+        more = free.f_bavail * free.f_frsize - leave_mib * MIB
+        with open(ballast(c, b), "ab") as f:
+            with contextlib.suppress(OSError):  # the broker may have taken some of it since
+                if more > 0:
+                    os.posix_fallocate(f.fileno(), f.tell(), more)
+                return True
+        return False
+
+    wait_until(is_filled, "the disk is filled")
 
 
 @contextlib.contextmanager

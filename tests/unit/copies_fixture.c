@@ -684,6 +684,7 @@ void make_topic(uint32_t by, const char *name, uint32_t partitions, uint32_t cop
     config.copies = copies;
     if (set != NULL)
         set(&config);
+    config.allow_single_copy = true; /* some tests want one, or a min_isr of one */
     ck_assert_int_eq(queue_topic_create(world.brokers[by].q, &config, &t), ERR_OK);
     queue_topic_give_back(t);
     topic_config_fini(&config);

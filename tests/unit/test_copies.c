@@ -527,6 +527,46 @@ START_TEST(a_leader_that_finds_rot_behind_the_mark_gives_way_and_is_made_anew)
 }
 END_TEST
 
+START_TEST(the_only_copy_goes_on_with_what_has_not_rotted)
+{
+    make_topic(1, "q", 1, 1, 1, NULL);
+    send_long(1, 25);
+    world_pass(500);
+    queue_close(world.brokers[1].q);
+    world.brokers[1].q = NULL;
+    fault_disk_each(world.brokers[1].disk, flip_behind_mark, &world.brokers[1]);
+    broker_start(1);
+    elect("q", 1);
+    world_pass(500);
+    for (int i = 0; i < 3; i++)
+        ck_assert_uint_le(receive_at(1, "q", 10, 1000).n, 10);
+    ck_assert_int_eq(status_of(1, "q", 0).quarantine, REPLICA_QUARANTINE_NONE);
+    ck_assert_int_eq(send_to(1, "q", "more"), ERR_OK);
+}
+END_TEST
+
+START_TEST(a_leader_whose_client_meets_rot_gives_way_and_is_made_anew)
+{
+    make_topic(1, "q", 1, 3, 1, NULL);
+    send_long(1, 25);
+    world_pass(500);
+    queue_close(world.brokers[1].q); /* with a snapshot, so that a start folds nothing */
+    world.brokers[1].q = NULL;
+    fault_disk_each(world.brokers[1].disk, flip_behind_mark, &world.brokers[1]);
+    broker_start(1);
+    elect("q", 1);
+    world_pass(500);
+    uint64_t before = status_of(1, "q", 0).incarnation;
+    for (int i = 0; i < 3; i++)
+        ck_assert_uint_le(receive_at(1, "q", 10, 1000).n, 10);
+    world_pass(2000);
+    ck_assert_uint_ne(status_of(1, "q", 0).incarnation, before);
+    elect("q", 2);
+    world_pass(2000);
+    finish(2, 25);
+}
+END_TEST
+
 static unsigned snapshots_seen;
 
 static void flip_snapshot(void *broker, const char *path, uint64_t bytes)
@@ -543,6 +583,7 @@ START_TEST(a_follower_stores_its_state_when_it_stops_and_needs_it_not_if_that_ro
     make_topic(1, "q", 1, 3, 1, NULL);
     send_long(1, 25);
     world_pass(500);
+    uint64_t before = status_of(3, "q", 0).incarnation;
     queue_close(world.brokers[3].q);
     world.brokers[3].q = NULL;
     snapshots_seen = 0;
@@ -550,6 +591,7 @@ START_TEST(a_follower_stores_its_state_when_it_stops_and_needs_it_not_if_that_ro
     ck_assert_uint_eq(snapshots_seen, 1);
     broker_start(3);
     world_pass(1000);
+    ck_assert_uint_eq(status_of(3, "q", 0).incarnation, before);
     ck_assert_uint_eq(state_of(3, "q", 0), state_of(1, "q", 0));
     elect("q", 3);
     world_pass(500);
@@ -710,6 +752,8 @@ Suite *suite_new(void)
     tcase_add_test(t, a_leader_that_cannot_read_its_log_makes_room_for_another);
     tcase_add_test(t, a_follower_that_finds_rot_behind_the_mark_is_made_anew);
     tcase_add_test(t, a_leader_that_finds_rot_behind_the_mark_gives_way_and_is_made_anew);
+    tcase_add_test(t, the_only_copy_goes_on_with_what_has_not_rotted);
+    tcase_add_test(t, a_leader_whose_client_meets_rot_gives_way_and_is_made_anew);
     tcase_add_test(t, a_follower_stores_its_state_when_it_stops_and_needs_it_not_if_that_rots);
     tcase_add_test(t, all_may_stop_and_start_again);
     tcase_add_test(t, a_deleted_topic_goes_everywhere);
