@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/note.h"
 
 enum { APPLICATION_ID = 0x6c6c6f67, BUSY_TIMEOUT_MS = 2000 };
@@ -98,6 +99,44 @@ static int settings_apply(sqlite3 *db)
     return rc;
 }
 
+static int journal_overwrite(sqlite3_file *journal)
+{
+    static const char zeros[512];
+    const sqlite3_io_methods *io = journal->pMethods;
+    int rc = io->xWrite(journal, zeros, sizeof zeros, 0);
+    if (rc == SQLITE_OK)
+        rc = io->xSync(journal, SQLITE_SYNC_NORMAL);
+    if (rc == SQLITE_OK)
+        rc = io->xTruncate(journal, 0);
+    if (rc == SQLITE_OK)
+        rc = io->xSync(journal, SQLITE_SYNC_NORMAL);
+    return rc;
+}
+
+/* A commit ends by cutting the journal to nothing. When the sync of that failed in the last life,
+ * the cut is seen here, and yet a power cut may bring the old journal back, under the first pages
+ * of the next one: SQLite would play what fits together of both. So its head is overwritten, and
+ * that is synced, before anything else is written. Not for an empty file, in which nothing was
+ * ever committed. */
+static int journal_settle(sqlite3 *db)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    const char *name = sqlite3_filename_journal(sqlite3_db_filename(db, "main"));
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MAIN_JOURNAL;
+    int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_file *journal = mem_new((size_t)vfs->szOsFile);
+    rc = vfs->xOpen(vfs, name, journal, flags, NULL);
+    if (rc == SQLITE_OK)
+        rc = journal_overwrite(journal);
+    if (journal->pMethods != NULL)
+        (void)journal->pMethods->xClose(journal);
+    mem_free(journal);
+    int ended = sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return rc == SQLITE_OK ? ended : rc;
+}
+
 /* Gives the file's version when it is a sound catalogue, or an empty file (0). */
 static enum err judge(sqlite3 *db, const char *path, int64_t *version)
 {
@@ -170,6 +209,10 @@ enum err catalog_schema_open(const char *path, sqlite3 **out)
         goto out;
     }
     e = judge(db, path, &version);
+    if (e == ERR_OK && version > 0 && (rc = journal_settle(db)) != SQLITE_OK) {
+        note(NOTE_ERROR, "catalog", "%s-journal: %s", path, sqlite3_errstr(rc));
+        e = catalog_sqlite_err(rc);
+    }
     if (e == ERR_OK)
         e = migrate(db, path, version);
 out:

@@ -71,6 +71,17 @@ START_TEST(a_seed_plays_the_same_run_each_time)
 }
 END_TEST
 
+/* In this run the sync of the cut that commits fails, so does a write of the next transaction, and
+ * a power cut brings the old journal of the catalogue back under the new one's first pages. */
+START_TEST(an_old_journal_that_comes_back_under_a_new_one_is_not_played)
+{
+    struct sim_result r;
+    under_way = 7005099;
+    sim_run(under_way, told, &r);
+    ck_assert_msg(r.verdict.rule == RULE_NONE, "%s", r.verdict.text);
+}
+END_TEST
+
 START_TEST(other_seeds_play_other_runs)
 {
     struct sim_result a, b;
@@ -88,6 +99,7 @@ Suite *suite_new(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, whatever_fails_the_broker_keeps_its_promises);
     tcase_add_test(t, a_seed_plays_the_same_run_each_time);
+    tcase_add_test(t, an_old_journal_that_comes_back_under_a_new_one_is_not_played);
     tcase_add_test(t, other_seeds_play_other_runs);
     suite_add_tcase(s, tcase_checker());
     suite_add_tcase(s, tcase_topics());
