@@ -228,7 +228,7 @@ def run(seed, lives):
     with Server(*sys.argv[2:]) as server:
         c = server.client()
         for dead, queue, extra in (("dead", "load", {}), ("dead.fifo", "load.fifo", fifo)):
-            c.call("CreateQueue", QueueName=dead, Attributes=extra)
+            c.call("CreateQueue", QueueName=dead, Attributes={**extra, "MessageRetentionPeriod": "1209600"})
             policy = '{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:%s","maxReceiveCount":%d}' % (
                 dead, RECEIVES_MAX)
             c.call("CreateQueue", QueueName=queue, Attributes=dict(extra, RedrivePolicy=policy))
