@@ -31,7 +31,8 @@ struct plog_clean {
     bool reader_open;
     struct batch_reader reader;
     uint64_t next_offset;
-    uint64_t seen_end; /* the answers count once all below it is durable */
+    uint64_t seen_end; /* the answers count once all below it is committed */
+    uint64_t cuts;     /* of the log when the job began: what is cut since, answers may rest on */
     bool drops;        /* some message of the batches read so far goes */
 
     /* Writing. */
@@ -104,6 +105,7 @@ enum err plog_clean_begin(struct plog_log *l, uint64_t offset, uint64_t end_offs
     c->log = l;
     c->wanted = wanted;
     c->end = end_offset;
+    c->cuts = atomic_load_explicit(&l->cuts, memory_order_acquire);
     /* A position in an index has 32 bits. */
     c->bytes_max = bytes_max < UINT32_MAX ? bytes_max : UINT32_MAX;
     c->file = -1;
@@ -261,7 +263,12 @@ static enum err begin_writing(struct plog_clean *c)
 static enum err swap(struct plog_clean *c, enum plog_clean_state *state)
 {
     *state = PLOG_CLEAN_WAITS;
-    if (plog_committed(c->log) < c->seen_end)
+    /* In this order: what is committed after a cut is not what was seen before it, and what is
+     * committed is never cut. */
+    bool reached = plog_committed(c->log) >= c->seen_end;
+    if (atomic_load_explicit(&c->log->cuts, memory_order_acquire) != c->cuts)
+        return ERR_GONE;
+    if (!reached)
         return ERR_OK;
     struct swap s = {
         .log = c->log,
