@@ -250,6 +250,8 @@ static enum err apply(struct plog_log *l, const struct tail *to)
     if (e != ERR_OK)
         return e;
     bool fits = to->position == 0 || reopen_last(l, &mark, to);
+    /* Again: a cursor opened since may have read ahead what went. */
+    atomic_fetch_add_explicit(&l->cuts, 1, memory_order_release);
     if (!fits || to->segment != mark.segment) {
         lock_take(&l->plog->commit_lk);
         l->mark_index_entries = 0;

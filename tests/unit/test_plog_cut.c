@@ -202,6 +202,44 @@ START_TEST(what_a_cursor_has_read_ahead_is_not_handed_out_after_a_cut)
 }
 END_TEST
 
+static struct disk spied;
+static struct plog_cursor opened;
+
+/* Opens a cursor just before the last segment left is cut. */
+static enum err spy_truncate(void *self, int file, uint64_t size)
+{
+    struct plog_entry e;
+    if (opened.log == NULL && l != NULL) {
+        ck_assert_int_eq(plog_cursor_at_offset(l, 3, 4096, &opened), ERR_OK);
+        ck_assert_int_eq(plog_cursor_next(&opened, &e), ERR_OK);
+    }
+    return spied.truncate(self, file, size);
+}
+
+START_TEST(what_a_cursor_reads_ahead_during_a_cut_is_not_handed_out_after_it)
+{
+    static struct disk spy;
+    struct plog_entry e;
+    append(10, 1, 1);
+    spy = spied = *options.disk;
+    spy.truncate = spy_truncate;
+    options.disk = &spy;
+    opened = (struct plog_cursor){.log = NULL};
+    stop_and_start();
+    plog_commit_by_owner(l, 5);
+    ck_assert_int_eq(plog_truncate(l, 5), ERR_OK);
+    ck_assert_ptr_eq(opened.log, l);
+    append(50, 2, 1); /* so many that the first ones are read from the segment */
+    checkpoint();
+    plog_commit_to(l, 10);
+    for (unsigned i = 4; i < 10; i++) {
+        ck_assert_int_eq(plog_cursor_next(&opened, &e), ERR_OK);
+        ck_assert_uint_eq(le_load_u32(e.payload.at), i < 5 ? 1 : 2);
+    }
+    plog_cursor_close(&opened);
+}
+END_TEST
+
 START_TEST(snapshots_above_a_cut_go_with_it)
 {
     append(10, 1, 1);
@@ -426,6 +464,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_cut_below_the_mark_goes_through_segments);
     tcase_add_test(t, neither_what_is_committed_nor_half_a_batch_is_cut);
     tcase_add_test(t, what_a_cursor_has_read_ahead_is_not_handed_out_after_a_cut);
+    tcase_add_test(t, what_a_cursor_reads_ahead_during_a_cut_is_not_handed_out_after_it);
     tcase_add_test(t, snapshots_above_a_cut_go_with_it);
     tcase_add_test(t, a_cut_cuts_the_epochs_too);
     tcase_add_test(t, a_released_log_that_is_cut_to_its_start_still_knows_the_epoch_before);
