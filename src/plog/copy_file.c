@@ -94,6 +94,8 @@ enum err copy_write(struct plog_log *l, const struct copy *c)
     enum err e = file_write_tmp(d, path, &piece, 1, true);
     if (e == ERR_OK)
         e = file_name_tmp(d, path);
+    /* Once it has its name, the next start may believe it. */
+    bool is_as_before = e == ERR_NO_SPACE;
     if (e == ERR_OK)
         e = d->sync_dir(d->self, "t");
     if (e == ERR_OK)
@@ -103,7 +105,7 @@ enum err copy_write(struct plog_log *l, const struct copy *c)
         lock_take(&l->lk);
         l->copy = *c;
         lock_give(&l->lk);
-    } else if (e != ERR_NO_SPACE) {
+    } else if (!is_as_before) {
         store_fail(l->plog, "writing a file copy", e);
         e = ERR_FAILED;
     }

@@ -412,6 +412,31 @@ START_TEST(an_adopted_log_is_not_believed_until_it_begins_anew)
 }
 END_TEST
 
+START_TEST(an_adoption_that_found_no_room_has_not_happened_for_the_next_start_either)
+{
+    uint64_t drawn = plog_incarnation(l);
+    append(1, 1, 1);
+    for (uint64_t n = 0;; n++) {
+        fault_disk_fail_in(disk, n, ERR_NO_SPACE, false);
+        enum err e = plog_adopt(l, 1000 + n);
+        bool over = !fault_disk_has_failed(disk);
+        fault_disk_fail_never(disk);
+        if (e == ERR_NO_SPACE)
+            ck_assert_uint_eq(plog_incarnation(l), drawn);
+        else
+            ck_assert_int_eq(e, over ? ERR_OK : ERR_FAILED);
+        plog_abandon(store);
+        fault_disk_kill(disk);
+        open_store();
+        if (e == ERR_NO_SPACE)
+            ck_assert_uint_eq(plog_incarnation(l), drawn);
+        drawn = plog_incarnation(l);
+        if (over)
+            break;
+    }
+}
+END_TEST
+
 START_TEST(no_two_logs_have_the_same_incarnation)
 {
     uint64_t first = plog_incarnation(l);
@@ -474,6 +499,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_damaged_log_is_sound_when_it_has_begun_anew);
     tcase_add_test(t, a_beginning_that_makes_no_sense_is_refused);
     tcase_add_test(t, an_adopted_log_is_not_believed_until_it_begins_anew);
+    tcase_add_test(t, an_adoption_that_found_no_room_has_not_happened_for_the_next_start_either);
     tcase_add_test(t, no_two_logs_have_the_same_incarnation);
     tcase_add_test(t, fsck_and_dump_see_the_log_that_the_next_start_will_see);
     suite_add_tcase(s, t);
