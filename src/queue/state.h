@@ -99,7 +99,9 @@ struct queue_partition {
 
     /* the housekeeper's own */
     uint64_t released_number, released_offset; /* of the last release */
-    uint64_t finished_number; /* nothing below is wanted, once all before finished_end is durable */
+    /* Nothing below the number is wanted, once all before finished_end is committed. Under lk: who
+     * stops leading forgets both. */
+    uint64_t finished_number;
     uint64_t finished_end;
     uint64_t kept_end;        /* the log's end at the last look */
     struct clean_look *looks; /* owned, by offset */
