@@ -286,10 +286,15 @@ START_TEST(a_released_log_that_is_cut_to_its_start_still_knows_the_epoch_before)
     ck_assert_int_eq(plog_truncate(l, start), ERR_OK);
     plog_epochs(l, &n);
     ck_assert_uint_eq(n, 0);
-    stop_and_start();
-    ck_assert_uint_eq(plog_start_offset(l), start);
-    ck_assert_uint_eq(plog_end(l), start);
-    ck_assert_uint_eq(plog_start_last_epoch(l), 3);
+    for (unsigned life = 0; life < 2; life++) {
+        if (life == 0)
+            power_cut();
+        else
+            stop_and_start();
+        ck_assert_uint_eq(plog_start_offset(l), start);
+        ck_assert_uint_eq(plog_end(l), start);
+        ck_assert_uint_eq(plog_start_last_epoch(l), 3);
+    }
 }
 END_TEST
 
@@ -446,6 +451,82 @@ START_TEST(no_two_logs_have_the_same_incarnation)
 }
 END_TEST
 
+/* ---- what the page cache has and the disk has not ---- */
+
+static enum err do_cut(void)
+{
+    plog_commit_by_owner(l, 0);
+    return plog_truncate(l, 10);
+}
+
+static enum err do_begin(void)
+{
+    return plog_begin_anew(l, 0, 0, 0, 0, BYTES_NONE);
+}
+
+/* The operation m of `change` fails and the process ends; the next start comes as far as its
+ * operation n, where the power goes. Answers whether there were so many; *longer: `change` has more
+ * than m. */
+static bool start_after_failed(enum err (*change)(void), unsigned left, uint64_t m, uint64_t n,
+                               bool *longer)
+{
+    teardown();
+    setup();
+    append(40, 1, 1);
+    checkpoint();
+    fault_disk_fail_in(disk, m, ERR_IO, false);
+    enum err e = change();
+    *longer = fault_disk_has_failed(disk);
+    ck_assert(*longer || e == ERR_OK);
+    fault_disk_fail_never(disk);
+    plog_abandon(store);
+    fault_disk_kill(disk);
+    fault_disk_fail_in(disk, n, ERR_IO, true);
+    if (plog_open(&options, &store) == ERR_OK)
+        plog_abandon(store);
+    bool cut_off = fault_disk_has_failed(disk);
+    fault_disk_power_cut(disk);
+    open_store();
+    ck_assert(!plog_log_damaged(l, &(const char *){NULL}));
+    ck_assert(plog_durable(l) == left || (plog_durable(l) == 40 && e != ERR_OK));
+    check_lives("1111111111111111111111111111111111111111" + 40 - plog_durable(l));
+    return cut_off;
+}
+
+START_TEST(a_start_believes_a_cut_or_a_beginning_only_once_it_is_on_the_disk)
+{
+    bool longer = true;
+    for (uint64_t m = 0; longer; m++)
+        for (uint64_t n = 0; start_after_failed(do_cut, 10, m, n, &longer); n++)
+            continue;
+    longer = true;
+    for (uint64_t m = 0; longer; m++)
+        for (uint64_t n = 0; start_after_failed(do_begin, 0, m, n, &longer); n++)
+            continue;
+}
+END_TEST
+
+START_TEST(what_a_start_has_read_of_an_adoption_is_not_taken_back)
+{
+    bool longer = true;
+    append(1, 1, 1);
+    stop_and_start();
+    for (uint64_t m = 0; longer; m++) {
+        fault_disk_fail_in(disk, m, ERR_IO, false);
+        enum err e = plog_adopt(l, 1000 + m);
+        longer = fault_disk_has_failed(disk);
+        ck_assert(longer || e == ERR_OK);
+        fault_disk_fail_never(disk);
+        plog_abandon(store);
+        fault_disk_kill(disk);
+        open_store();
+        uint64_t seen = plog_incarnation(l);
+        power_cut();
+        ck_assert_uint_eq(plog_incarnation(l), seen);
+    }
+}
+END_TEST
+
 /* ---- as seen without a broker ---- */
 
 START_TEST(fsck_and_dump_see_the_log_that_the_next_start_will_see)
@@ -501,6 +582,8 @@ Suite *suite_new(void)
     tcase_add_test(t, an_adopted_log_is_not_believed_until_it_begins_anew);
     tcase_add_test(t, an_adoption_that_found_no_room_has_not_happened_for_the_next_start_either);
     tcase_add_test(t, no_two_logs_have_the_same_incarnation);
+    tcase_add_test(t, a_start_believes_a_cut_or_a_beginning_only_once_it_is_on_the_disk);
+    tcase_add_test(t, what_a_start_has_read_of_an_adoption_is_not_taken_back);
     tcase_add_test(t, fsck_and_dump_see_the_log_that_the_next_start_will_see);
     suite_add_tcase(s, t);
     return s;
