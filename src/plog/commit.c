@@ -17,15 +17,11 @@ static enum err number_in_segment(struct plog_log *l, uint64_t offset, uint64_t 
     enum err e = batch_reader_find(&r, l, offset, false, READ_AHEAD_BYTES);
     if (e != ERR_OK)
         return e;
-    do
-        e = batch_reader_next(&r, r.view.bytes, &batch, &h);
-    while (e == ERR_OK && batch_end(&h) <= offset);
-    if (e == ERR_OK && h.base_offset > offset)
-        e = ERR_CORRUPT;
+    e = batch_reader_to(&r, offset, &batch, &h);
     if (e == ERR_OK)
         e = batch_place(batch, &h, offset + 1, number, &position);
     batch_reader_close(&r);
-    return e == ERR_NOT_FOUND ? ERR_CORRUPT : e;
+    return e;
 }
 
 /* The number that belongs to an offset above the start and at or below the durable end. */

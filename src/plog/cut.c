@@ -88,15 +88,11 @@ static enum err place_in_segment(struct plog_log *l, uint64_t end, struct tail *
     enum err e = batch_reader_find(&r, l, end - 1, false, READ_AHEAD_BYTES);
     if (e != ERR_OK)
         return e;
-    do
-        e = batch_reader_next(&r, r.view.bytes, &batch, &h);
-    while (e == ERR_OK && batch_end(&h) < end);
+    e = batch_reader_to(&r, end - 1, &batch, &h);
     if (e == ERR_OK && batch_end(&h) > end)
         e = ERR_INVALID;
     if (e == ERR_OK)
         *to = (struct tail){end, batch_end_number(&h), r.view.name, r.position};
-    if (e == ERR_NOT_FOUND)
-        e = ERR_CORRUPT;
     if (e == ERR_CORRUPT || e == ERR_NEWER_FORMAT)
         log_note_corrupt(l, r.view.name, r.position, e);
     batch_reader_close(&r);

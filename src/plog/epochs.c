@@ -32,14 +32,9 @@ static enum err look_in_segment(struct plog_log *l, uint64_t offset, struct look
     enum err e = batch_reader_find(&r, l, offset, false, READ_AHEAD_BYTES);
     if (e != ERR_OK)
         return e;
-    uint64_t segment = r.view.name, position;
-    do {
-        position = r.position;
-        e = batch_reader_next(&r, r.view.bytes, &batch, &h);
-    } while (e == ERR_OK && batch_end(&h) <= offset);
+    e = batch_reader_to(&r, offset, &batch, &h);
+    uint64_t segment = r.view.name, position = r.position;
     batch_reader_close(&r);
-    if (e == ERR_NOT_FOUND || (e == ERR_OK && h.base_offset > offset))
-        e = ERR_CORRUPT;
     if (e == ERR_OK)
         *out = (struct look){h.epoch, h.base_offset, batch_end(&h)};
     else if (e != ERR_GONE)

@@ -131,6 +131,17 @@ enum err batch_reader_next(struct batch_reader *r, uint64_t end, struct bytes *b
     return ERR_OK;
 }
 
+enum err batch_reader_to(struct batch_reader *r, uint64_t offset, struct bytes *batch,
+                         struct batch_header *h)
+{
+    enum err e;
+    do
+        e = batch_reader_next(r, r->view.bytes, batch, h);
+    while (e == ERR_OK && batch_end(h) <= offset);
+    bool missing = e == ERR_NOT_FOUND || (e == ERR_OK && h->base_offset > offset);
+    return missing ? ERR_CORRUPT : e;
+}
+
 static enum err segment_of_offset(struct plog_log *l, uint64_t offset, uint64_t *name)
 {
     lock_take(&l->lk);

@@ -30,6 +30,10 @@ enum err batch_reader_find(struct batch_reader *r, struct plog_log *l, uint64_t 
  * ERR_NEWER_FORMAT leave the position where it is. */
 enum err batch_reader_next(struct batch_reader *r, uint64_t end, struct bytes *batch,
                            struct batch_header *h) MUST_USE;
+/* Goes on behind the batch that holds the record at `offset`, lent as above. ERR_CORRUPT: the
+ * segment does not have it. */
+enum err batch_reader_to(struct batch_reader *r, uint64_t offset, struct bytes *batch,
+                         struct batch_header *h) MUST_USE;
 void batch_reader_close(struct batch_reader *r);
 /* The end for batch_reader_next: the bytes of the file that is open, whatever has become of the
  * segment since. ERR_GONE: it was released. */
