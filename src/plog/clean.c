@@ -24,6 +24,7 @@ struct plog_clean {
     size_t sources_n;
     uint64_t end;
     uint64_t bytes_max;
+    uint64_t cuts; /* of the log, before anything was asked */
     enum stage stage;
 
     /* Reading: the next batch is in sources[source], at next_offset. */
@@ -31,7 +32,7 @@ struct plog_clean {
     bool reader_open;
     struct batch_reader reader;
     uint64_t next_offset;
-    uint64_t seen_end; /* the answers count once all below it is durable */
+    uint64_t seen_end; /* the answers count once all below it is committed */
     bool drops;        /* some message of the batches read so far goes */
 
     /* Writing. */
@@ -102,6 +103,7 @@ enum err plog_clean_begin(struct plog_log *l, uint64_t offset, uint64_t end_offs
     l->refs++;
     lock_give(&l->plog->commit_lk);
     c->log = l;
+    c->cuts = atomic_load_explicit(&l->cuts, memory_order_acquire);
     c->wanted = wanted;
     c->end = end_offset;
     /* A position in an index has 32 bits. */
@@ -263,6 +265,9 @@ static enum err swap(struct plog_clean *c, enum plog_clean_state *state)
     *state = PLOG_CLEAN_WAITS;
     if (plog_committed(c->log) < c->seen_end)
         return ERR_OK;
+    /* The answers may rest on what was cut, and something else is committed in its place. */
+    if (atomic_load_explicit(&c->log->cuts, memory_order_acquire) != c->cuts)
+        return ERR_GONE;
     struct swap s = {
         .log = c->log,
         .sources = c->sources,

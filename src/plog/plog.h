@@ -276,8 +276,8 @@ enum err plog_clean_begin(struct plog_log *l, uint64_t offset, uint64_t end_offs
                           struct plog_clean **out) MUST_USE;
 /* Goes on with about io_bytes of reading and writing, at least one batch; no lock held. Cursors
  * that are open go on reading what they read. On an error the job is over and the log as before:
- * ERR_GONE (segments or log were removed meanwhile), ERR_NO_SPACE, ERR_CORRUPT (noted), ERR_IO,
- * ERR_FAILED. */
+ * ERR_GONE (segments or log were removed meanwhile, or the log was cut), ERR_NO_SPACE, ERR_CORRUPT
+ * (noted), ERR_IO, ERR_FAILED. */
 enum err plog_clean_step(struct plog_clean *c, size_t io_bytes,
                          enum plog_clean_state *state) MUST_USE;
 /* Unfinished work leaves nothing behind. */

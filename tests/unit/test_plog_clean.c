@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/crc32c.h"
 #include "plog/batch.h"
+#include "plog/copy.h"
 #include "plog_clean_fixture.h"
 
 /* ---- the format ---- */
@@ -231,6 +232,31 @@ START_TEST(nothing_leaves_before_what_finished_it_is_durable)
 }
 END_TEST
 
+/* What finished them is cut, and as much of something else is committed in its place. */
+START_TEST(what_was_finished_by_records_that_are_cut_stays)
+{
+    uint64_t end, before = 0;
+    enum plog_clean_state state;
+    struct plog_clean *c;
+    rig_fill(200, MESSAGE_BYTES);
+    rig_cleanable(&end);
+    before = plog_end(rig.log);
+    plog_commit_by_owner(rig.log, before);
+    rig_append(1, 10);
+    rig.end = plog_end(rig.log);
+    ck_assert_int_eq(plog_clean_begin(rig.log, 0, end, UINT64_MAX, rig_wanted, &c), ERR_OK);
+    ck_assert_int_eq(rig_finish(c, &state), ERR_OK);
+    ck_assert_int_eq(state, PLOG_CLEAN_WAITS);
+    ck_assert_int_eq(plog_truncate(rig.log, before), ERR_OK);
+    rig_append(1, 10);
+    plog_commit_to(rig.log, plog_end(rig.log));
+    ck_assert_uint_ge(plog_committed(rig.log), rig.end);
+    ck_assert_int_eq(rig_finish(c, &state), ERR_GONE);
+    plog_clean_free(c);
+    rig_check_all_from(0);
+}
+END_TEST
+
 START_TEST(what_would_not_get_small_enough_is_left_as_it_is)
 {
     uint64_t end;
@@ -327,6 +353,7 @@ TCase *tcase_cleaner(void)
     tcase_add_test(t, an_open_cursor_reads_on_over_a_swap);
     tcase_add_test(t, only_what_lies_below_the_older_snapshot_and_the_mark_may_be_cleaned);
     tcase_add_test(t, nothing_leaves_before_what_finished_it_is_durable);
+    tcase_add_test(t, what_was_finished_by_records_that_are_cut_stays);
     tcase_add_test(t, what_would_not_get_small_enough_is_left_as_it_is);
     tcase_add_test(t, a_batch_that_would_not_get_smaller_stays_whole);
     tcase_add_test(t, with_keep_exactly_what_is_kept_stays_however_small_it_is);
