@@ -430,7 +430,9 @@ void copy_released_locked(struct queue_partition *p, struct copy_after *after)
 {
     struct queue_copy *c = p->copy;
     struct replica_effects effects;
-    if (c == NULL || c->log_is_busy)
+    /* Who is alone has no followers that would ask, and may release what is durable before its
+     * replica has heard that it is. */
+    if (c == NULL || c->alone || c->log_is_busy)
         return;
     struct replica_event e = {.type = REPLICA_EVENT_RELEASED};
     e.released.start = plog_start_offset(p->log);
