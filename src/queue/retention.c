@@ -124,18 +124,18 @@ bool retention_release(struct queue_partition *p)
     uint64_t offset = plog_snapshot_older(p->log);
     if (offset == 0)
         return false;
-    /* What the state calls finished counts only once its record is durable: a crash would bring the
-     * message back, and its bytes must be there then. So each look releases what the last one saw.
-     */
+    /* What the state calls finished counts only once its record is committed: a crash would bring
+     * the message back, and its bytes must be there then. So each look releases what the last one
+     * saw; who ceases to lead meanwhile forgets it under the lock. */
+    lock_take(&p->lk);
     uint64_t wanted = p->finished_number;
     bool committed = plog_committed(p->log) >= p->finished_end;
     if (committed) {
-        lock_take(&p->lk);
         p->finished_number = partition_wanted_from(p->state);
         p->finished_end = plog_end(p->log);
-        lock_give(&p->lk);
     }
     bool again = p->finished_number != wanted;
+    lock_give(&p->lk);
     if (!committed || (wanted == p->released_number && offset == p->released_offset))
         return again || !committed;
     p->released_number = wanted;
