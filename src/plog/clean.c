@@ -24,6 +24,7 @@ struct plog_clean {
     size_t sources_n;
     uint64_t end;
     uint64_t bytes_max;
+    uint64_t cuts; /* of the log when the job began: answers may rest on what is cut since */
     enum stage stage;
 
     /* Reading: the next batch is in sources[source], at next_offset. */
@@ -32,7 +33,6 @@ struct plog_clean {
     struct batch_reader reader;
     uint64_t next_offset;
     uint64_t seen_end; /* the answers count once all below it is committed */
-    uint64_t cuts;     /* of the log when the job began: what is cut since, answers may rest on */
     bool drops;        /* some message of the batches read so far goes */
 
     /* Writing. */

@@ -316,7 +316,9 @@ void copy_lead_alone_locked(struct queue_partition *p, int64_t now_ms)
     CHECK(p->q->links == NULL && epoch > 0 &&
           (plog_durable(p->log) == end || plog_failed(p->q->plog)));
     (void)now_ms;
-    copy_new(p, &found, ALONE)->alone = true;
+    struct queue_copy *c = copy_new(p, &found, ALONE);
+    c->alone = true;
+    c->alone_from = end;
     struct replica_event e = {.type = REPLICA_EVENT_TICK};
     copy_step_locked(p, &e, NULL, &effects, &after);
     CHECK(effects.n == 1 && effects.at[0].type == REPLICA_EFFECT_READ_KEY);
@@ -335,7 +337,7 @@ void copy_lead_alone_locked(struct queue_partition *p, int64_t now_ms)
     e.key.value.epoch = epoch;
     e.key.value.leader = ALONE;
     copy_step_locked(p, &e, NULL, &effects, &after);
-    CHECK(p->copy->serves);
+    CHECK(c->serves);
 }
 
 /* ---- with links ---- */
@@ -413,6 +415,9 @@ void copy_durable_locked(struct queue_partition *p, bool failed, struct copy_aft
     struct replica_effects effects;
     if (c == NULL || c->log_is_busy || (failed && c->alone))
         return;
+    /* A round that was full before it came to EPOCH tells nothing new of this log. */
+    if (c->alone && plog_durable(p->log) == c->alone_from)
+        return;
     struct replica_event e = {.type = failed ? REPLICA_EVENT_DISK_FAILED : REPLICA_EVENT_DURABLE};
     if (!failed) {
         e.durable.end = plog_durable(p->log);
@@ -425,7 +430,9 @@ void copy_released_locked(struct queue_partition *p, struct copy_after *after)
 {
     struct queue_copy *c = p->copy;
     struct replica_effects effects;
-    if (c == NULL || c->log_is_busy)
+    /* Who is alone has no followers that would ask, and may release what is durable before its
+     * replica has heard that it is. */
+    if (c == NULL || c->alone || c->log_is_busy)
         return;
     struct replica_event e = {.type = REPLICA_EVENT_RELEASED};
     e.released.start = plog_start_offset(p->log);

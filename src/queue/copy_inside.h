@@ -28,6 +28,7 @@ struct copy_after {
 struct queue_copy {
     struct replica *replica;
     bool alone;
+    uint64_t alone_from;    /* alone: where the EPOCH of this life stands */
     uint64_t epoch;         /* that we lead in; 0: we do not */
     bool is_ready;          /* READY was given in this epoch */
     bool serves;            /* leading and ready, and the state is the fold of the whole log */

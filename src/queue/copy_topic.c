@@ -166,6 +166,10 @@ static enum err take_in(struct queue *q, const struct topic_config *config, int6
         queue_topic_give_back(t);
         return ERR_OK;
     }
+    if (t != NULL && config->partitions != t->partitions_n) { /* it never changes */
+        queue_topic_give_back(t);
+        return ERR_CORRUPT;
+    }
     if (t == NULL) {
         t = make(q, config, rev);
     } else if (rev > topic_settings_now(t)->rev) {

@@ -417,17 +417,17 @@ static void fail(struct queue_partition *p, const char *what, enum err e)
     step(p, &failed);
 }
 
-static void adopt(struct queue_partition *p)
+static void adopt(struct queue_partition *p, uint64_t incarnation)
 {
     struct queue_copy *c = p->copy;
-    enum err e = plog_adopt(p->log, c->adopted);
+    enum err e = plog_adopt(p->log, incarnation);
     if (e != ERR_OK) {
         fail(p, "given another incarnation", e);
         return;
     }
     lock_take(&p->lk);
-    c->to_adopt = false;
-    if (c->swap_waits) {
+    c->to_adopt = c->adopted != incarnation; /* another was drawn meanwhile, and p is listed */
+    if (c->swap_waits && !c->to_adopt) {
         struct queue_copy_id id = copy_id(p);
         c->swap_waits = false;
         p->q->links->swap(p->q->links->self, &id, &c->swap);
@@ -467,13 +467,13 @@ static void work(struct queue_partition *p)
     struct queue_copy *c = p->copy;
     lock_take(&p->lk);
     bool adopts = c->to_adopt, cuts = c->to_cut, discards = c->to_discard;
-    uint64_t end = c->cut_end;
+    uint64_t end = c->cut_end, adopted = c->adopted;
     c->to_cut = c->to_discard = false;
     lock_give(&p->lk);
     if (plog_failed(p->q->plog))
         return;
     if (adopts)
-        adopt(p);
+        adopt(p, adopted);
     if (cuts)
         cut(p, end);
     if (discards)

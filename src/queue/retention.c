@@ -126,7 +126,7 @@ bool retention_release(struct queue_partition *p)
         return false;
     /* What the state calls finished counts only once its record is committed: a crash would bring
      * the message back, and its bytes must be there then. So each look releases what the last one
-     * saw. */
+     * saw; who ceases to lead meanwhile forgets it under the lock. */
     lock_take(&p->lk);
     uint64_t wanted = p->finished_number;
     bool committed = plog_committed(p->log) >= p->finished_end;

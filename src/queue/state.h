@@ -95,16 +95,15 @@ struct queue_partition {
     struct move_watch moves;    /* of MOVEs */
     struct move_watch closings; /* with links: of MOVEDs and UNMOVEs of all moves below a seq */
 
+    uint64_t finished_number; /* nothing below is wanted, once ... */
+    uint64_t finished_end;    /* ... all before this offset is committed */
+
     struct heap_node keep; /* in queue.keeps; guarded by house_lk */
 
     /* the housekeeper's own */
     uint64_t released_number, released_offset; /* of the last release */
-    /* Nothing below the number is wanted, once all before finished_end is committed. Under lk: who
-     * stops leading forgets both. */
-    uint64_t finished_number;
-    uint64_t finished_end;
-    uint64_t kept_end;        /* the log's end at the last look */
-    struct clean_look *looks; /* owned, by offset */
+    uint64_t kept_end;                         /* the log's end at the last look */
+    struct clean_look *looks;                  /* owned, by offset */
     size_t looks_n;
     int64_t clean_look_ms; /* not before */
     uint64_t clean_seen_end;

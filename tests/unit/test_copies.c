@@ -287,6 +287,25 @@ START_TEST(a_zombie_hands_out_nothing)
 }
 END_TEST
 
+/* Its process may have stood still in between. */
+START_TEST(leases_that_were_given_are_not_answered_once_nobody_is_heard_of)
+{
+    struct queue_receive request = {.max = 1, .visibility_ms = -1};
+    struct queue_received out[QUEUE_BATCH_MAX];
+    struct queue_wait w = {.ready = NULL};
+    size_t n = 0;
+    make_topic(1, "q", 1, 3, 1, NULL);
+    ck_assert_int_eq(send_to(1, "q", "a"), ERR_OK);
+    struct queue_topic *t = topic_at(1, "q");
+    ck_assert_int_eq(queue_receive(t, &request, &world.arena, out, &n, &w), ERR_OK);
+    ck_assert_uint_eq(n, 1);
+    fake_clock_pass(&world.clock, 3100);
+    ck_assert(!queue_wait_start(&w));
+    ck_assert_int_eq(w.err, ERR_NOT_ENOUGH);
+    queue_topic_give_back(t);
+}
+END_TEST
+
 START_TEST(a_lost_disk_is_filled_again)
 {
     char body[8];
@@ -745,6 +764,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_fifo_receive_is_answered_when_its_lease_is_committed);
     tcase_add_test(t, who_led_before_cuts_what_nobody_else_has);
     tcase_add_test(t, a_zombie_hands_out_nothing);
+    tcase_add_test(t, leases_that_were_given_are_not_answered_once_nobody_is_heard_of);
     tcase_add_test(t, a_lost_disk_is_filled_again);
     tcase_add_test(t, a_new_copy_begins_with_a_snapshot_where_the_log_was_released);
     tcase_add_test(t, who_is_elected_before_a_gap_takes_the_state_of_another_member);

@@ -396,6 +396,55 @@ START_TEST(a_flood_does_not_eat_the_reserve_before_the_housekeeper_looks)
 }
 END_TEST
 
+static uint64_t log_bytes_of(const char *topic)
+{
+    struct queue_topic *t = topic_of(topic);
+    uint64_t bytes = t->partitions[0].log_bytes;
+    queue_topic_give_back(t);
+    return bytes;
+}
+
+static void send_unwaited(const char *topic, size_t n, struct waiting *w)
+{
+    static char body[1 << 20];
+    struct queue_topic *t = topic_of(topic);
+    struct queue_message m = {.body = {body, n}, .delay_ms = -1};
+    struct queue_sent sent;
+    enum err e;
+    memset(body, 'x', sizeof body);
+    waiting_init(w);
+    queue_send(t, &m, 1, &sent, &e, &w->w);
+    ck_assert_int_eq(e, ERR_OK);
+    ck_assert(queue_wait_start(&w->w));
+    queue_topic_give_back(t);
+}
+
+START_TEST(a_partition_may_begin_its_life_in_a_round_that_is_full)
+{
+    enum { ROUND_BYTES = 16 << 20, LARGE_N = 15, LEFT = 32 };
+    struct waiting w[LARGE_N + 2];
+    queue_topic_give_back(topic_of("q"));
+    send_text("other", "x");
+    bench_restart();
+    send_text("other", "x");
+    uint64_t before = log_bytes_of("other");
+    for (int i = 0; i < LARGE_N; i++)
+        send_unwaited("other", 1 << 20, &w[i]);
+    uint64_t used = log_bytes_of("other") - before;
+    uint64_t extra = used / LARGE_N - (1 << 20);
+    send_unwaited("other", (size_t)(ROUND_BYTES - used - extra - LEFT), &w[LARGE_N]);
+    used = log_bytes_of("other") - before;
+    ck_assert(used <= ROUND_BYTES && used + 2 * LEFT > ROUND_BYTES);
+    send_unwaited("q", 1, &w[LARGE_N + 1]); /* not even its EPOCH has room */
+    for (int i = 0; i < 2; i++)
+        queue_commit_all(bench.q);
+    for (int i = 0; i < LARGE_N + 2; i++)
+        ck_assert(w[i].told && w[i].w.err == ERR_OK);
+    bench_restart();
+    ck_assert_counts("q", 1, 0, 0);
+}
+END_TEST
+
 static void delete_all_but(const char *body, char receipt[QUEUE_RECEIPT_TEXT_MAX + 1])
 {
     for (struct got g; (g = receive_for("q", 10, 100)).n > 0;)
@@ -464,6 +513,7 @@ TCase *tcase_restart(void)
     tcase_add_checked_fixture(t, bench_setup, bench_teardown);
     tcase_add_test(t, what_was_answered_survives_the_process_death);
     tcase_add_test(t, what_was_not_committed_is_not_there);
+    tcase_add_test(t, a_partition_may_begin_its_life_in_a_round_that_is_full);
     tcase_add_loop_test(t, leases_delays_and_counts_survive_a_restart, 0, 2);
     tcase_add_loop_test(t, duplicates_are_known_after_a_restart_for_five_minutes, 0, 2);
     tcase_add_loop_test(t, jumps_of_the_wall_clock_change_nothing, 0, 2);
