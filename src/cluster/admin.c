@@ -168,6 +168,8 @@ static enum err said_check(const struct replica_key *k, uint32_t broker,
     for (size_t i = 0; i < k->members_n; i++) {
         const struct replica_member *m = &k->members[i];
         const struct replica_status *s = &said[i].status;
+        if (said[i].has_answered && s->last_epoch >= CATALOG_EPOCH_MAX)
+            return refuse(why, "broker %" PRIu32 " names an epoch that there cannot be", m->broker);
         if (m->broker == broker && !said[i].has_answered)
             return refuse(why, "broker %" PRIu32 " did not say how its copy is", broker);
         if (m->broker == broker && s->health == REPLICA_HEALTH_QUARANTINED)

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "catalog/partition_key.h"
+#include "cluster/admin.h"
 #include "cluster/file.h"
 #include "cluster/inside.h"
 #include "lib/fault_disk.h"
@@ -28,7 +29,7 @@ struct queue {
     uint32_t partitions;
     struct replica_key keys[PARTITIONS]; /* as last told */
     uint64_t led_epoch[PARTITIONS];
-    uint64_t incarnation;
+    uint64_t incarnation, last_epoch;
     uint64_t serial; /* of the last answered read */
     int64_t read_version;
     int sessions[8]; /* by broker: 0 never told, 1 gone, 2 live, 3 draining */
@@ -141,7 +142,7 @@ enum err queue_copy_look(struct queue *q, const struct queue_copy_id *of,
                                    .epoch = k->epoch,
                                    .is_leading = k->leader == q->incarnation,
                                    .durable_end = 10,
-                                   .last_epoch = 1};
+                                   .last_epoch = q->last_epoch};
     enum err e = q->has_topic ? ERR_OK : ERR_NOT_FOUND;
     pthread_mutex_unlock(&mutex);
     return e;
@@ -248,6 +249,7 @@ static void setup(void)
     memset(queues, 0, sizeof queues);
     for (uint32_t b = 1; b <= BROKERS; b++) {
         queues[b].incarnation = b; /* so that it is known who asks */
+        queues[b].last_epoch = 1;
         snprintf(queues[b].uuid, sizeof queues[b].uuid, "store-%u", (unsigned)b);
         disks[b] = fault_disk_new(b);
     }
@@ -631,6 +633,115 @@ START_TEST(a_catalogue_that_is_not_ours_any_more_is_not_believed)
 }
 END_TEST
 
+/* ---- what operators ask for ---- */
+
+static struct queue_copy_id partition_0(void)
+{
+    struct queue_copy_id of = {.partition = 0};
+    memcpy(of.topic, topic, sizeof of.topic);
+    return of;
+}
+
+static struct replica_key key_stored(void)
+{
+    char key[CATALOG_KEY_BYTES_MAX + 1];
+    struct catalog_kv kv;
+    struct replica_key k;
+    catalog_key_partition(key, topic, 0);
+    ck_assert_int_eq(catalog_get(catalog, key, &kv), ERR_OK);
+    ck_assert_int_eq(catalog_partition_decode(kv.value, kv.mod_rev, &k), ERR_OK);
+    catalog_kv_fini(&kv);
+    return k;
+}
+
+START_TEST(a_lead_goes_to_a_member_in_sync_that_an_operator_names)
+{
+    char why[CLUSTER_WHY_ROOM] = "";
+    struct queue_copy_id of = partition_0();
+    all_open();
+    ck_assert_int_eq(cluster_move_leader(clusters[1], &of, 1, why), ERR_NOT_FOUND);
+    topic_make(1);
+    AWAIT(queues[1].keys[0].leader != 0);
+    uint32_t next = queues[1].keys[0].leader == 3 ? 2 : 3;
+    int64_t version = key_stored().version;
+    ck_assert_int_eq(cluster_move_leader(clusters[1], &of, 9, why), ERR_CONFLICT);
+    ck_assert_str_eq(why, "broker 9 has no copy of the partition");
+    ck_assert_int_eq(key_stored().version, version);
+    ck_assert_int_eq(cluster_move_leader(clusters[1], &of, next, why), ERR_OK);
+    AWAIT(queues[1].keys[0].leader == next && queues[2].keys[0].leader == next);
+    struct replica_key k = key_stored();
+    ck_assert(k.epoch == 2 && k.members[0].broker == next && replica_key_isr_size(&k) == 3);
+    version = k.version;
+    ck_assert_int_eq(cluster_move_leader(clusters[2], &of, next, why), ERR_OK); /* it is so */
+    replica_key_put_in_isr(&k, next == 3 ? 2 : 3, false);
+    const struct queue_links *links = cluster_links(clusters[1]);
+    links->swap(links->self, &of, &k);
+    AWAIT(queues[1].swapped_version > version);
+    ck_assert_int_eq(cluster_move_leader(clusters[1], &of, next == 3 ? 2 : 3, why), ERR_CONFLICT);
+    ck_assert_ptr_nonnull(strstr(why, "not in sync"));
+}
+END_TEST
+
+/* All members say that they lack what is committed, so nobody leads. */
+static void all_lose(void)
+{
+    char key[CATALOG_KEY_BYTES_MAX + 1];
+    struct buf json = BUF_EMPTY;
+    struct replica_key k = key_stored();
+    k.state = REPLICA_KEY_INCONSISTENT;
+    k.leader = 0;
+    k.epoch++;
+    catalog_partition_encode(&k, &json);
+    catalog_key_partition(key, topic, 0);
+    put(key, buf_bytes(&json));
+    buf_fini(&json);
+}
+
+START_TEST(an_operator_may_accept_a_loss_and_the_epoch_is_above_all_that_are_known)
+{
+    char why[CLUSTER_WHY_ROOM] = "";
+    struct queue_copy_id of = partition_0();
+    all_open();
+    topic_make(1);
+    AWAIT(queues[1].keys[0].leader != 0);
+    int64_t version = key_stored().version;
+    ck_assert_int_eq(cluster_recover(clusters[1], &of, 3, why), ERR_CONFLICT);
+    ck_assert_ptr_nonnull(strstr(why, "nothing is lost"));
+    ck_assert_int_eq(key_stored().version, version);
+    all_lose();
+    queues[2].last_epoch = 40;
+    ck_assert_int_eq(cluster_recover(clusters[1], &of, 9, why), ERR_CONFLICT);
+    ck_assert_int_eq(cluster_recover(clusters[1], &of, 3, why), ERR_OK);
+    struct replica_key k = key_stored();
+    ck_assert(k.epoch == 41 && k.unclean_epoch == 41 && k.leader == 3);
+    ck_assert(k.state == REPLICA_KEY_OK && replica_key_isr_size(&k) == 1);
+    for (size_t i = 0; i < k.members_n; i++) { /* the others begin anew */
+        bool is_chosen = k.members[i].broker == 3;
+        ck_assert_int_eq(k.members[i].in_isr, is_chosen);
+        ck_assert_uint_eq(k.members[i].incarnation, is_chosen ? 3 : 0);
+    }
+}
+END_TEST
+
+START_TEST(an_epoch_that_there_cannot_be_is_not_believed)
+{
+    static const uint64_t epochs[] = {UINT64_MAX, INT64_MAX, INT64_MAX - 1};
+    char why[CLUSTER_WHY_ROOM] = "";
+    struct queue_copy_id of = partition_0();
+    all_open();
+    topic_make(1);
+    AWAIT(queues[1].keys[0].leader != 0);
+    all_lose();
+    int64_t version = key_stored().version;
+    for (size_t i = 0; i < sizeof epochs / sizeof epochs[0]; i++) {
+        queues[2].last_epoch = epochs[i];
+        ck_assert_int_eq(cluster_recover(clusters[1], &of, 3, why), ERR_CONFLICT);
+        ck_assert_str_eq(why, "broker 2 names an epoch that there cannot be");
+    }
+    ck_assert_int_eq(key_stored().version, version);
+}
+END_TEST
+
 Suite *suite_new(void)
 {
     Suite *s = suite_create("cluster");
@@ -651,6 +762,9 @@ Suite *suite_new(void)
     tcase_add_test(tc, an_id_that_lives_elsewhere_is_left_alone);
     tcase_add_test(tc, a_directory_of_another_cluster_or_broker_is_refused);
     tcase_add_test(tc, a_catalogue_that_is_not_ours_any_more_is_not_believed);
+    tcase_add_test(tc, a_lead_goes_to_a_member_in_sync_that_an_operator_names);
+    tcase_add_test(tc, an_operator_may_accept_a_loss_and_the_epoch_is_above_all_that_are_known);
+    tcase_add_test(tc, an_epoch_that_there_cannot_be_is_not_believed);
     suite_add_tcase(s, tc);
     return s;
 }
