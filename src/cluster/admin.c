@@ -124,6 +124,25 @@ struct copy_said {
     struct replica_status status;
 };
 
+/* A job may still run when the cluster stops, which waits for those that have begun to ask. False:
+ * it is too late to begin. */
+static bool asking_begin(struct cluster *c)
+{
+    lock_take(&c->lk);
+    bool may = !c->is_stopping;
+    c->asking_n += may;
+    lock_give(&c->lk);
+    return may;
+}
+
+static void asking_end(struct cluster *c)
+{
+    lock_take(&c->lk);
+    c->asking_n--;
+    lock_signal_all(&c->wake);
+    lock_give(&c->lk);
+}
+
 static void ask(struct cluster *c, const struct queue_copy_id *of, uint32_t broker,
                 const struct seen *s, struct copy_said *out)
 {
@@ -132,10 +151,13 @@ static void ask(struct cluster *c, const struct queue_copy_id *of, uint32_t brok
     struct wire_state_part *parts = NULL;
     size_t n = 0;
     int status = 0;
+    if (!asking_begin(c))
+        return;
     memcpy(partition.topic, of->topic, sizeof partition.topic);
     wire_state_ask_encode(&partition, 1, &body);
     enum err e = peer_ask(atomic_load(&c->peer), broker, s->url, "/_r/v1/state", buf_bytes(&body),
                           ASK_MS, &status, &answer);
+    asking_end(c);
     if (e == ERR_OK && status == 200 &&
         wire_state_decode(buf_bytes(&answer), &parts, &n) == ERR_OK && n == 1 && parts[0].is_there)
         *out = (struct copy_said){true, parts[0].status};

@@ -589,6 +589,23 @@ START_TEST(an_operator_may_accept_a_loss_and_the_epoch_is_above_all_that_are_kno
 }
 END_TEST
 
+/* A server that stops does not wait for its jobs. */
+START_TEST(what_an_operator_asks_of_a_broker_that_has_left_comes_to_nothing)
+{
+    char why[CLUSTER_WHY_ROOM] = "";
+    struct queue_copy_id of = partition_0();
+    all_open();
+    topic_make(1, BROKERS);
+    AWAIT(queues[1].keys[0].leader != 0);
+    cluster_leave(clusters[1]);
+    all_lose();
+    int64_t version = key_stored().version;
+    ck_assert_int_eq(cluster_recover(clusters[1], &of, 3, why), ERR_CONFLICT);
+    ck_assert_str_eq(why, "broker 3 did not say how its copy is");
+    ck_assert_int_eq(key_stored().version, version);
+}
+END_TEST
+
 START_TEST(an_epoch_that_there_cannot_be_is_not_believed)
 {
     static const uint64_t epochs[] = {UINT64_MAX, INT64_MAX, INT64_MAX - 1};
@@ -631,6 +648,7 @@ Suite *suite_new(void)
     tcase_add_test(tc, a_controller_whose_term_is_over_changes_nothing);
     tcase_add_test(tc, a_lead_goes_to_a_member_in_sync_that_an_operator_names);
     tcase_add_test(tc, an_operator_may_accept_a_loss_and_the_epoch_is_above_all_that_are_known);
+    tcase_add_test(tc, what_an_operator_asks_of_a_broker_that_has_left_comes_to_nothing);
     tcase_add_test(tc, an_epoch_that_there_cannot_be_is_not_believed);
     suite_add_tcase(s, tc);
     return s;
