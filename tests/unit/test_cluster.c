@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "catalog/engine.h"
 #include "catalog/partition_key.h"
 #include "cluster/admin.h"
 #include "cluster/file.h"
@@ -427,6 +428,40 @@ static int64_t fast_ms(void *self)
     return 20 * clock_boot_ms(&real);
 }
 
+static const struct catalog_engine *real;
+static bool has_intruded;
+
+/* Between the two halves of a registration somebody else takes the id. */
+static void run_after_intruder(struct catalog *c, struct catalog_txn *first)
+{
+    struct catalog_op op = {
+        .key = "b/1",
+        .value = BYTES_OF("{\"format\":1,\"url\":\"http://x:1\",\"client_url\":\"\",\"store\":"
+                          "\"other\",\"session\":\"9\",\"state\":\"active\",\"version\":1}")};
+    struct catalog_txn other = {.ops = &op, .ops_n = 1};
+    if (!has_intruded && first->ops_n > 0 && strcmp(first->ops[0].key, "s/1") == 0) {
+        has_intruded = true;
+        real->run(c, &other);
+        ck_assert_int_eq(other.err, ERR_OK);
+    }
+    real->run(c, first);
+}
+
+START_TEST(an_id_that_another_takes_during_the_registration_is_not_lived_under)
+{
+    struct catalog_engine engine;
+    struct catalog_kv kv;
+    real = catalog->engine;
+    engine = *real;
+    engine.run = run_after_intruder;
+    catalog->engine = &engine;
+    ck_assert_int_eq(broker_open(1, false), ERR_CONFLICT);
+    ck_assert(has_intruded);
+    ck_assert_int_eq(catalog_get(catalog, "s/1", &kv), ERR_NOT_FOUND);
+    catalog->engine = real;
+}
+END_TEST
+
 START_TEST(an_id_that_lives_elsewhere_is_left_alone)
 {
     sys.boot_ms = fast_ms;
@@ -642,6 +677,7 @@ Suite *suite_new(void)
     tcase_add_test(tc, who_lives_and_finds_its_session_ended_registers_anew);
     tcase_add_test(
         tc, another_store_under_a_known_id_is_let_in_only_when_told_that_the_disk_was_replaced);
+    tcase_add_test(tc, an_id_that_another_takes_during_the_registration_is_not_lived_under);
     tcase_add_test(tc, an_id_that_lives_elsewhere_is_left_alone);
     tcase_add_test(tc, a_directory_of_another_cluster_or_broker_is_refused);
     tcase_add_test(tc, a_catalogue_that_is_not_ours_any_more_is_not_believed);
