@@ -65,7 +65,7 @@ static enum err alone_read(json_t *root, struct bytes json, struct replica_key *
     int64_t epoch;
     const char *text = json_string_value(json_object_get(root, "epoch"));
     json_int_t leader = json_integer_value(json_object_get(root, "leader"));
-    if (text == NULL || !catalog_int64_read(text, 0, INT64_MAX, &epoch) || leader < 1 ||
+    if (text == NULL || !catalog_int64_read(text, 0, CATALOG_EPOCH_MAX, &epoch) || leader < 1 ||
         leader > UINT32_MAX)
         return ERR_CORRUPT;
     struct buf same = BUF_EMPTY;
@@ -169,7 +169,7 @@ static enum err copies_read(json_t *root, struct replica_key *k)
                        "isr", &isr, "inc", &inc, "min_isr", &min_isr, "state", &state, "op", &op,
                        "unclean_epoch", &unclean_text, "wish_epoch", &wish_text) != 0)
         return ERR_CORRUPT;
-    if (!catalog_int64_read(epoch_text, 0, INT64_MAX, &epoch) || leader < 0 ||
+    if (!catalog_int64_read(epoch_text, 0, CATALOG_EPOCH_MAX, &epoch) || leader < 0 ||
         leader > UINT32_MAX || min_isr < 1 || min_isr > REPLICA_MEMBERS_MAX ||
         !members_read(replicas, k) || !isr_read(isr, k) || !incarnations_read(inc, k) ||
         !state_read(state, &k->state) || !hex_read(op, &k->op))

@@ -13,6 +13,9 @@
 #include "base/err.h"
 #include "replica/key.h"
 
+/* Of an epoch that is read: whoever is elected gets the next one, and that can still be written. */
+#define CATALOG_EPOCH_MAX (INT64_MAX - 1)
+
 /* Appends k in format 2; its version is not part of the value. k must be valid. */
 void catalog_partition_encode(const struct replica_key *k, struct buf *json);
 /* `version` is the revision of the value's last change. ERR_CORRUPT, ERR_NEWER_FORMAT. */

@@ -124,6 +124,25 @@ struct copy_said {
     struct replica_status status;
 };
 
+/* A job may still run when the cluster stops, which waits for those that have begun to ask. False:
+ * it is too late to begin. */
+static bool asking_begin(struct cluster *c)
+{
+    lock_take(&c->lk);
+    bool may = !c->is_stopping;
+    c->asking_n += may;
+    lock_give(&c->lk);
+    return may;
+}
+
+static void asking_end(struct cluster *c)
+{
+    lock_take(&c->lk);
+    c->asking_n--;
+    lock_signal_all(&c->wake);
+    lock_give(&c->lk);
+}
+
 static void ask(struct cluster *c, const struct queue_copy_id *of, uint32_t broker,
                 const struct seen *s, struct copy_said *out)
 {
@@ -132,10 +151,13 @@ static void ask(struct cluster *c, const struct queue_copy_id *of, uint32_t brok
     struct wire_state_part *parts = NULL;
     size_t n = 0;
     int status = 0;
+    if (!asking_begin(c))
+        return;
     memcpy(partition.topic, of->topic, sizeof partition.topic);
     wire_state_ask_encode(&partition, 1, &body);
     enum err e = peer_ask(atomic_load(&c->peer), broker, s->url, "/_r/v1/state", buf_bytes(&body),
                           ASK_MS, &status, &answer);
+    asking_end(c);
     if (e == ERR_OK && status == 200 &&
         wire_state_decode(buf_bytes(&answer), &parts, &n) == ERR_OK && n == 1 && parts[0].is_there)
         *out = (struct copy_said){true, parts[0].status};
@@ -168,6 +190,8 @@ static enum err said_check(const struct replica_key *k, uint32_t broker,
     for (size_t i = 0; i < k->members_n; i++) {
         const struct replica_member *m = &k->members[i];
         const struct replica_status *s = &said[i].status;
+        if (said[i].has_answered && s->last_epoch >= CATALOG_EPOCH_MAX)
+            return refuse(why, "broker %" PRIu32 " names an epoch that there cannot be", m->broker);
         if (m->broker == broker && !said[i].has_answered)
             return refuse(why, "broker %" PRIu32 " did not say how its copy is", broker);
         if (m->broker == broker && s->health == REPLICA_HEALTH_QUARANTINED)

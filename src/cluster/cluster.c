@@ -343,6 +343,10 @@ static void stop(struct cluster *c)
         catalog_watch_end(c->watch);
     c->watch = NULL;
     cluster_data_stop(&c->data);
+    lock_take(&c->lk);
+    while (c->asking_n > 0)
+        lock_signal_wait(&c->wake, &c->lk, -1);
+    lock_give(&c->lk);
     struct peer *p = atomic_load(&c->peer);
     if (p != NULL)
         peer_stop(p);

@@ -5,12 +5,11 @@
 #include "cluster/fetcher.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 
-#include "base/lock.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "cluster/conversation.h"
+#include "cluster/worker.h"
 
 enum {
     WAIT_MS = 500,
@@ -48,17 +47,13 @@ struct cluster_fetcher {
     struct cluster_fetcher_options options;
     struct peer *peer;
     struct queue *queue;
-    bool is_joined;
-    pthread_t thread;
-    struct lock lock;
-    struct lock_signal changed;
-    /* guarded by lock */
+    struct cluster_worker worker;
+    /* guarded by its lock */
     struct notes fresh;
     struct fetch_calls ended;
     uint64_t charged;
     bool is_idle; /* the thread sleeps */
     bool is_held; /* an answer is being given to the queue: what it brings about goes together */
-    bool is_stopping;
     struct cluster_fetcher_counts counts;
     /* the thread's */
     struct notes taken;
@@ -70,10 +65,10 @@ struct cluster_fetcher {
 
 static void wake_locked(struct cluster_fetcher *f)
 {
-    lock_check_held(&f->lock);
+    lock_check_held(&f->worker.lock);
     if (f->is_idle && !f->is_held) {
         f->is_idle = false;
-        lock_signal_all(&f->changed);
+        lock_signal_all(&f->worker.changed);
     }
 }
 
@@ -90,28 +85,28 @@ void cluster_fetcher_note(struct cluster_fetcher *f, const struct queue_copy_id 
                           uint32_t leader, const struct replica_fetch *request)
 {
     const struct fetch_note one = {*of, leader, *request};
-    lock_take(&f->lock);
-    if (!f->is_stopping) {
+    lock_take(&f->worker.lock);
+    if (!f->worker.is_stopping) {
         note_put(&f->fresh, &one);
         wake_locked(f);
     }
-    lock_give(&f->lock);
+    lock_give(&f->worker.lock);
 }
 
 void cluster_fetcher_charge(struct cluster_fetcher *f, uint64_t bytes)
 {
-    lock_take(&f->lock);
+    lock_take(&f->worker.lock);
     f->charged += bytes;
-    lock_give(&f->lock);
+    lock_give(&f->worker.lock);
 }
 
 /* ---- answers, on the client's thread ---- */
 
 static void hold(struct cluster_fetcher *f, bool is_held)
 {
-    lock_take(&f->lock);
+    lock_take(&f->worker.lock);
     f->is_held = is_held;
-    lock_give(&f->lock);
+    lock_give(&f->worker.lock);
 }
 
 static enum err answer_give(struct fetch_call *c, struct bytes body)
@@ -130,11 +125,11 @@ static enum err answer_give(struct fetch_call *c, struct bytes body)
         c->bytes += part.batches.n;
         parts++;
     }
-    lock_take(&f->lock);
+    lock_take(&f->worker.lock);
     f->is_held = false;
     f->counts.parts += parts;
     f->counts.bytes += c->bytes;
-    lock_give(&f->lock);
+    lock_give(&f->worker.lock);
     if (e != ERR_NOT_FOUND)
         note(NOTE_WARNING, "cluster", "broker %" PRIu32 " has answered a fetch in no known form",
              c->leader);
@@ -148,10 +143,10 @@ static void on_done(void *self, enum err e, int status, struct bytes body)
     if (e == ERR_OK)
         e = status == 200 ? answer_give(c, body) : ERR_BUSY;
     c->e = e;
-    lock_take(&f->lock);
+    lock_take(&f->worker.lock);
     TAILQ_INSERT_TAIL(&f->ended, c, link);
     wake_locked(f);
-    lock_give(&f->lock);
+    lock_give(&f->worker.lock);
 }
 
 /* ---- the thread ---- */
@@ -161,13 +156,13 @@ static void on_done(void *self, enum err e, int status, struct bytes body)
 static bool wait_for_work(struct cluster_fetcher *f, int64_t due_ms, struct fetch_calls *ended)
 {
     const struct clock *clock = f->options.clock;
-    lock_take(&f->lock);
-    while (!f->is_stopping && (f->is_held || (f->fresh.n == 0 && TAILQ_EMPTY(&f->ended)))) {
+    lock_take(&f->worker.lock);
+    while (!f->worker.is_stopping && (f->is_held || (f->fresh.n == 0 && TAILQ_EMPTY(&f->ended)))) {
         int64_t left_ms = due_ms - clock_boot_ms(clock);
         if (left_ms <= 0)
             break;
         f->is_idle = true;
-        lock_signal_wait(&f->changed, &f->lock, left_ms);
+        lock_signal_wait(&f->worker.changed, &f->worker.lock, left_ms);
     }
     struct notes fresh = f->fresh;
     f->is_idle = false;
@@ -177,8 +172,8 @@ static bool wait_for_work(struct cluster_fetcher *f, int64_t due_ms, struct fetc
     TAILQ_CONCAT(ended, &f->ended, link);
     f->bucket.bytes -= (int64_t)f->charged;
     f->charged = 0;
-    bool goes_on = !f->is_stopping;
-    lock_give(&f->lock);
+    bool goes_on = !f->worker.is_stopping;
+    lock_give(&f->worker.lock);
     return goes_on;
 }
 
@@ -227,10 +222,10 @@ static void take_ended(struct cluster_fetcher *f, struct fetch_calls *ended, int
         n++;
         call_free(c);
     }
-    lock_take(&f->lock);
+    lock_take(&f->worker.lock);
     f->counts.under_way -= n;
     f->counts.lost += lost;
-    lock_give(&f->lock);
+    lock_give(&f->worker.lock);
 }
 
 static void call_begin(struct cluster_fetcher *f, struct conversation *k, int64_t now_ms)
@@ -247,10 +242,10 @@ static void call_begin(struct cluster_fetcher *f, struct conversation *k, int64_
     struct fetch_call *c = mem_new(sizeof *c);
     *c = (struct fetch_call){
         .fetcher = f, .conversation = k, .leader = k->leader, .fetch = fetch, .begun_ms = now_ms};
-    lock_take(&f->lock);
+    lock_take(&f->worker.lock);
     f->counts.calls++;
     f->counts.under_way++;
-    lock_give(&f->lock);
+    lock_give(&f->worker.lock);
     wire_fetch_encode(&fetch, &body);
     peer_post(f->peer, k->leader, url, "/_r/v1/fetch", buf_bytes(&body), fetch.wait_ms + ANSWER_MS,
               (struct peer_call_done){on_done, c});
@@ -287,8 +282,7 @@ struct cluster_fetcher *cluster_fetcher_new(const struct cluster_fetcher_options
         f->options.catchup_bytes_per_s = CATCHUP_BYTES_PER_S;
     if (f->options.wait_ms == 0)
         f->options.wait_ms = WAIT_MS;
-    lock_init(&f->lock, LOCK_RANK_FETCHES);
-    lock_signal_init(&f->changed);
+    cluster_worker_init(&f->worker, LOCK_RANK_FETCHES);
     TAILQ_INIT(&f->ended);
     conversations_init(&f->conversations);
     f->bucket.bytes_per_s = f->options.catchup_bytes_per_s;
@@ -300,30 +294,17 @@ enum err cluster_fetcher_join(struct cluster_fetcher *f, struct peer *p, struct 
 {
     f->peer = p;
     f->queue = q;
-    if (pthread_create(&f->thread, NULL, run, f) != 0) {
-        note(NOTE_ERROR, "cluster", "no thread for fetching from other brokers");
-        return ERR_BUSY;
-    }
-    f->is_joined = true;
-    return ERR_OK;
+    return cluster_worker_join(&f->worker, run, f, "fetching from other brokers");
 }
 
 void cluster_fetcher_stop(struct cluster_fetcher *f)
 {
-    lock_take(&f->lock);
-    f->is_stopping = true;
-    f->is_idle = false;
-    lock_signal_all(&f->changed);
-    lock_give(&f->lock);
-    if (f->is_joined)
-        pthread_join(f->thread, NULL);
-    f->is_joined = false;
+    cluster_worker_stop(&f->worker);
 }
 
 void cluster_fetcher_free(struct cluster_fetcher *f)
 {
     struct fetch_call *c;
-    CHECK(!f->is_joined);
     while ((c = TAILQ_FIRST(&f->ended)) != NULL) {
         TAILQ_REMOVE(&f->ended, c, link);
         f->counts.under_way--;
@@ -333,15 +314,14 @@ void cluster_fetcher_free(struct cluster_fetcher *f)
     conversations_fini(&f->conversations);
     mem_free(f->taken.at);
     mem_free(f->fresh.at);
-    lock_signal_fini(&f->changed);
-    lock_fini(&f->lock);
+    cluster_worker_fini(&f->worker);
     mem_free(f);
 }
 
 struct cluster_fetcher_counts cluster_fetcher_counts(struct cluster_fetcher *f)
 {
-    lock_take(&f->lock);
+    lock_take(&f->worker.lock);
     struct cluster_fetcher_counts c = f->counts;
-    lock_give(&f->lock);
+    lock_give(&f->worker.lock);
     return c;
 }

@@ -66,6 +66,7 @@ struct cluster {
     bool is_leaving;
     bool has_left; /* there is nothing to wait for any more */
     bool is_stopping;
+    size_t asking_n; /* jobs that use the peer: it stays until they have heard */
     struct rng rng;
     struct cluster_view view; /* written by the thread */
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/serve.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
 
 #include "base/mem.h"
-#include "base/note.h"
 #include "cluster/parked.h"
+#include "cluster/worker.h"
 
 enum {
     WAIT_MS_MAX = 5000,
@@ -38,12 +37,8 @@ struct cluster_serve {
     atomic_uint turn; /* whose batches come first */
     struct parked parked;
     /* snapshots */
-    pthread_t thread;
-    struct lock lock;
-    struct lock_signal changed;
-    /* guarded by lock */
-    TAILQ_HEAD(, snapshot_job) jobs;
-    bool is_stopping;
+    struct cluster_worker worker;
+    TAILQ_HEAD(, snapshot_job) jobs; /* guarded by its lock */
 };
 
 static struct queue_copy_id copy_id(const struct wire_partition *of)
@@ -277,13 +272,13 @@ static void on_snapshot_finish(void *self, bool written)
 /* False: no more are taken. */
 static bool job_post(struct cluster_serve *s, struct snapshot_job *j)
 {
-    lock_take(&s->lock);
-    bool ok = !s->is_stopping;
+    lock_take(&s->worker.lock);
+    bool ok = !s->worker.is_stopping;
     if (ok) {
         TAILQ_INSERT_TAIL(&s->jobs, j, link);
-        lock_signal_all(&s->changed);
+        lock_signal_all(&s->worker.changed);
     }
-    lock_give(&s->lock);
+    lock_give(&s->worker.lock);
     return ok;
 }
 
@@ -311,14 +306,14 @@ static void on_snapshot(void *self, struct http_request *r, uint32_t from)
 /* The next job, or NULL: it is time to stop, and none is left. */
 static struct snapshot_job *job_next(struct cluster_serve *s, bool *is_stopping)
 {
-    lock_take(&s->lock);
-    while (TAILQ_EMPTY(&s->jobs) && !s->is_stopping)
-        lock_signal_wait(&s->changed, &s->lock, -1);
+    lock_take(&s->worker.lock);
+    while (TAILQ_EMPTY(&s->jobs) && !s->worker.is_stopping)
+        lock_signal_wait(&s->worker.changed, &s->worker.lock, -1);
     struct snapshot_job *j = TAILQ_FIRST(&s->jobs);
     if (j != NULL)
         TAILQ_REMOVE(&s->jobs, j, link);
-    *is_stopping = s->is_stopping;
-    lock_give(&s->lock);
+    *is_stopping = s->worker.is_stopping;
+    lock_give(&s->worker.lock);
     return j;
 }
 
@@ -342,8 +337,7 @@ struct cluster_serve *cluster_serve_new(const struct clock *clock)
     struct cluster_serve *s = mem_new(sizeof *s);
     s->clock = clock;
     parked_init(&s->parked);
-    lock_init(&s->lock, LOCK_RANK_PARKED);
-    lock_signal_init(&s->changed);
+    cluster_worker_init(&s->worker, LOCK_RANK_PARKED);
     TAILQ_INIT(&s->jobs);
     return s;
 }
@@ -359,32 +353,24 @@ enum err cluster_serve_join(struct cluster_serve *s, struct peer *p, struct queu
 {
     s->peer = p;
     s->queue = q;
-    if (pthread_create(&s->thread, NULL, snapshots_run, s) != 0) {
-        note(NOTE_ERROR, "cluster", "no thread for reading snapshots");
-        return ERR_BUSY;
-    }
-    atomic_store_explicit(&s->is_joined, true, memory_order_release);
-    return ERR_OK;
+    enum err e = cluster_worker_join(&s->worker, snapshots_run, s, "reading snapshots");
+    if (e == ERR_OK)
+        atomic_store_explicit(&s->is_joined, true, memory_order_release);
+    return e;
 }
 
 /* What is parked by then is answered as the listener stops (peer_stop). */
 void cluster_serve_stop(struct cluster_serve *s)
 {
-    if (!atomic_exchange(&s->is_joined, false))
-        return;
-    lock_take(&s->lock);
-    s->is_stopping = true;
-    lock_signal_all(&s->changed);
-    lock_give(&s->lock);
-    pthread_join(s->thread, NULL);
+    if (atomic_exchange(&s->is_joined, false))
+        cluster_worker_stop(&s->worker);
 }
 
 void cluster_serve_free(struct cluster_serve *s)
 {
     parked_fini(&s->parked);
     CHECK(TAILQ_EMPTY(&s->jobs));
-    lock_signal_fini(&s->changed);
-    lock_fini(&s->lock);
+    cluster_worker_fini(&s->worker);
     mem_free(s);
 }
 

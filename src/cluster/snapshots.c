@@ -3,12 +3,10 @@
  * can be stopped at any time. */
 #include "cluster/snapshots.h"
 
-#include <pthread.h>
 #include <sys/queue.h>
 
-#include "base/lock.h"
 #include "base/mem.h"
-#include "base/note.h"
+#include "cluster/worker.h"
 #include "peer/wire.h"
 
 enum {
@@ -36,14 +34,10 @@ struct cluster_snapshots {
     struct cluster_fetcher *charge;
     struct peer *peer;
     struct queue *queue;
-    bool is_joined;
-    pthread_t thread;
-    struct lock lock;
-    struct lock_signal changed;
-    /* guarded by lock */
+    struct cluster_worker worker;
+    /* guarded by its lock */
     struct snapshot_wants wanted, came;
     size_t under_way; /* from the question until the queue was told */
-    bool is_stopping;
 };
 
 void cluster_snapshots_note(struct cluster_snapshots *s, const struct queue_copy_id *of,
@@ -51,10 +45,10 @@ void cluster_snapshots_note(struct cluster_snapshots *s, const struct queue_copy
 {
     struct snapshot_want *w = mem_new(sizeof *w);
     *w = (struct snapshot_want){.snapshots = s, .of = *of, .leader = leader, .epoch = epoch};
-    lock_take(&s->lock);
+    lock_take(&s->worker.lock);
     TAILQ_INSERT_TAIL(&s->wanted, w, link);
-    lock_signal_all(&s->changed);
-    lock_give(&s->lock);
+    lock_signal_all(&s->worker.changed);
+    lock_give(&s->worker.lock);
 }
 
 static void want_free(struct snapshot_want *w)
@@ -72,10 +66,10 @@ static void on_done(void *self, enum err e, int status, struct bytes body)
     if (w->e == ERR_OK)
         buf_put_bytes(&w->came, body);
     w->due_ms = clock_boot_ms(s->options.clock) + (w->e == ERR_OK ? 0 : FAILED_MS);
-    lock_take(&s->lock);
+    lock_take(&s->worker.lock);
     TAILQ_INSERT_TAIL(&s->came, w, link);
-    lock_signal_all(&s->changed);
-    lock_give(&s->lock);
+    lock_signal_all(&s->worker.changed);
+    lock_give(&s->worker.lock);
 }
 
 static void came_put(struct cluster_snapshots *s, struct snapshot_want *w)
@@ -85,9 +79,9 @@ static void came_put(struct cluster_snapshots *s, struct snapshot_want *w)
     queue_copy_snapshot_put(s->queue, &w->of, w->epoch,
                             w->e == ERR_OK ? buf_bytes(&w->came) : BYTES_NONE);
     want_free(w);
-    lock_take(&s->lock);
+    lock_take(&s->worker.lock);
     s->under_way--;
-    lock_give(&s->lock);
+    lock_give(&s->worker.lock);
 }
 
 static void want_ask(struct cluster_snapshots *s, struct snapshot_want *w)
@@ -128,8 +122,8 @@ static struct snapshot_want *work_next(struct cluster_snapshots *s, bool *asks)
 {
     struct snapshot_want *w = NULL;
     int64_t left_ms;
-    lock_take(&s->lock);
-    while (!s->is_stopping && w == NULL) {
+    lock_take(&s->worker.lock);
+    while (!s->worker.is_stopping && w == NULL) {
         if ((w = came_due_locked(s, &left_ms)) != NULL) {
             TAILQ_REMOVE(&s->came, w, link);
             *asks = false;
@@ -138,10 +132,10 @@ static struct snapshot_want *work_next(struct cluster_snapshots *s, bool *asks)
             s->under_way++;
             *asks = true;
         } else {
-            lock_signal_wait(&s->changed, &s->lock, left_ms);
+            lock_signal_wait(&s->worker.changed, &s->worker.lock, left_ms);
         }
     }
-    lock_give(&s->lock);
+    lock_give(&s->worker.lock);
     return w;
 }
 
@@ -165,8 +159,7 @@ struct cluster_snapshots *cluster_snapshots_new(const struct cluster_fetcher_opt
     struct cluster_snapshots *s = mem_new(sizeof *s);
     s->options = *o;
     s->charge = charge;
-    lock_init(&s->lock, LOCK_RANK_FETCHES);
-    lock_signal_init(&s->changed);
+    cluster_worker_init(&s->worker, LOCK_RANK_FETCHES);
     TAILQ_INIT(&s->wanted);
     TAILQ_INIT(&s->came);
     return s;
@@ -176,23 +169,12 @@ enum err cluster_snapshots_join(struct cluster_snapshots *s, struct peer *p, str
 {
     s->peer = p;
     s->queue = q;
-    if (pthread_create(&s->thread, NULL, run, s) != 0) {
-        note(NOTE_ERROR, "cluster", "no thread for fetching snapshots");
-        return ERR_BUSY;
-    }
-    s->is_joined = true;
-    return ERR_OK;
+    return cluster_worker_join(&s->worker, run, s, "fetching snapshots");
 }
 
 void cluster_snapshots_stop(struct cluster_snapshots *s)
 {
-    lock_take(&s->lock);
-    s->is_stopping = true;
-    lock_signal_all(&s->changed);
-    lock_give(&s->lock);
-    if (s->is_joined)
-        pthread_join(s->thread, NULL);
-    s->is_joined = false;
+    cluster_worker_stop(&s->worker);
 }
 
 static size_t wants_free(struct snapshot_wants *wants)
@@ -208,10 +190,8 @@ static size_t wants_free(struct snapshot_wants *wants)
 
 void cluster_snapshots_free(struct cluster_snapshots *s)
 {
-    CHECK(!s->is_joined);
     wants_free(&s->wanted);
     CHECK(wants_free(&s->came) == s->under_way); /* peer_stop came before */
-    lock_signal_fini(&s->changed);
-    lock_fini(&s->lock);
+    cluster_worker_fini(&s->worker);
     mem_free(s);
 }

@@ -20,9 +20,9 @@ static struct catalog *from, *to;
 
 static const struct catalog_engine *real;
 static struct catalog_engine failing;
-static int txns_left;    /* until one fails; negative: none does */
-static bool carried_out; /* the one that fails has happened all the same */
-static bool intruder;    /* before it somebody makes `meta` */
+static int txns_left;        /* until one fails; negative: none does */
+static bool carried_out;     /* the one that fails has happened all the same */
+static const char *intruder; /* before it somebody puts this key; NULL: nobody */
 static size_t ops_max, bytes_max;
 
 static void run(struct catalog *c, struct catalog_txn *first)
@@ -33,8 +33,8 @@ static void run(struct catalog *c, struct catalog_txn *first)
     ops_max = first->ops_n > ops_max ? first->ops_n : ops_max;
     bytes_max = bytes > bytes_max ? bytes : bytes_max;
     bool fails = txns_left >= 0 && txns_left-- == 0;
-    if (fails && intruder) {
-        struct catalog_op op = {.key = "meta", .value = BYTES_OF("of another cluster")};
+    if (fails && intruder != NULL) {
+        struct catalog_op op = {.key = intruder, .value = BYTES_OF("of another cluster")};
         struct catalog_txn other = {.ops = &op, .ops_n = 1};
         real->run(c, &other);
         ck_assert_int_eq(other.err, ERR_OK);
@@ -237,7 +237,7 @@ END_TEST
 
 START_TEST(whoever_begins_to_live_in_the_target_meanwhile_ends_the_copy)
 {
-    intruder = true;
+    intruder = "meta";
     for (int n = 0; n <= 4; n++) { /* before each of the copy's five transactions */
         struct catalog_kv kv;
         target_anew();
@@ -247,6 +247,22 @@ START_TEST(whoever_begins_to_live_in_the_target_meanwhile_ends_the_copy)
         ck_assert_int_eq(catalog_get(to, "meta", &kv), ERR_OK);
         ck_assert(bytes_equal(kv.value, BYTES_OF("of another cluster")));
         catalog_kv_fini(&kv);
+    }
+}
+END_TEST
+
+START_TEST(of_two_that_copy_at_one_time_one_ends)
+{
+    intruder = "k/copy";
+    for (int n = 0; n <= 4; n++) {
+        struct catalog_kv kv;
+        target_anew();
+        txns_left = n;
+        ck_assert_int_eq(catalog_copy(from, to), ERR_CONFLICT);
+        ck_assert_int_eq(catalog_get(to, "k/copy", &kv), ERR_OK);
+        ck_assert(bytes_equal(kv.value, BYTES_OF("of another cluster")));
+        catalog_kv_fini(&kv);
+        ck_assert(!is_there(to, "meta"));
     }
 }
 END_TEST
@@ -287,6 +303,7 @@ Suite *suite_new(void)
     tcase_add_test(tc, a_finished_copy_is_never_touched_again);
     tcase_add_test(tc, a_target_that_is_anothers_is_refused_and_left_alone);
     tcase_add_test(tc, whoever_begins_to_live_in_the_target_meanwhile_ends_the_copy);
+    tcase_add_test(tc, of_two_that_copy_at_one_time_one_ends);
     tcase_add_test(tc, a_catalogue_of_no_node_is_not_taken_over);
     tcase_add_test(tc, large_values_go_in_transactions_that_etcd_takes);
     suite_add_tcase(s, tc);

@@ -10,177 +10,17 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "catalog/engine.h"
 #include "catalog/partition_key.h"
+#include "cluster/admin.h"
 #include "cluster/file.h"
 #include "cluster/inside.h"
+#include "cluster_told.h"
 #include "lib/fault_disk.h"
 #include "lib/folder.h"
 #include "lib/runner.h"
 
-enum { BROKERS = 3, PARTITIONS = 6, AWAIT_MS = 8000 };
-
-/* ---- a double of the queue: what it was told ---- */
-
-struct queue {
-    char uuid[37];
-    int redrives_told;
-    bool has_topic, is_gone;
-    uint32_t partitions;
-    struct replica_key keys[PARTITIONS]; /* as last told */
-    uint64_t led_epoch[PARTITIONS];
-    uint64_t incarnation;
-    uint64_t serial; /* of the last answered read */
-    int64_t read_version;
-    int sessions[8]; /* by broker: 0 never told, 1 gone, 2 live, 3 draining */
-    uint64_t swapped_op;
-    enum replica_swap_outcome outcome;
-    int64_t swapped_version;
-    int ticks, refusals;
-};
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static const uint8_t topic[16] = {0xcd, 9};
-
-static void told(void)
-{
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&mutex);
-}
-
-const char *queue_store_uuid(const struct queue *q)
-{
-    return q->uuid;
-}
-
-enum err queue_copy_topic(struct queue *q, const struct topic_config *config, int64_t rev,
-                          const struct replica_key *keys)
-{
-    enum err e = ERR_OK;
-    pthread_mutex_lock(&mutex);
-    ck_assert(config->partitions <= PARTITIONS && rev > 0);
-    if (q->refusals > 0) {
-        q->refusals--;
-        e = ERR_BUSY;
-    } else {
-        q->has_topic = true;
-        q->partitions = config->partitions;
-        memcpy(q->keys, keys, config->partitions * sizeof keys[0]);
-    }
-    told();
-    return e;
-}
-
-void queue_copy_topic_gone(struct queue *q, const uint8_t id[16])
-{
-    pthread_mutex_lock(&mutex);
-    q->is_gone = memcmp(id, topic, sizeof topic) == 0;
-    told();
-}
-
-void queue_copy_redrives(struct queue *q, const uint8_t id[16], struct bytes value, int64_t rev)
-{
-    (void)id;
-    pthread_mutex_lock(&mutex);
-    ck_assert(q->has_topic && rev > 0 && bytes_equal(value, BYTES_OF("redrives")));
-    q->redrives_told++;
-    told();
-}
-
-void queue_copy_key(struct queue *q, const struct queue_copy_id *of, const struct replica_key *key,
-                    uint64_t serial)
-{
-    pthread_mutex_lock(&mutex);
-    if (key->version >= q->keys[of->partition].version)
-        q->keys[of->partition] = *key;
-    if (serial != 0) {
-        q->serial = serial;
-        q->read_version = key->version;
-    }
-    told();
-}
-
-void queue_copy_swapped(struct queue *q, const struct queue_copy_id *of, uint64_t op,
-                        enum replica_swap_outcome outcome, int64_t version)
-{
-    pthread_mutex_lock(&mutex);
-    (void)of;
-    q->swapped_op = op;
-    q->outcome = outcome;
-    q->swapped_version = version;
-    told();
-}
-
-void queue_copy_session(struct queue *q, uint32_t broker, bool is_live, bool is_draining)
-{
-    pthread_mutex_lock(&mutex);
-    q->sessions[broker] = !is_live ? 1 : is_draining ? 3 : 2;
-    told();
-}
-
-void queue_pass_end(struct queue *q)
-{
-    (void)q; /* nothing is ever appended */
-}
-
-void queue_copy_tick(struct queue *q)
-{
-    pthread_mutex_lock(&mutex);
-    q->ticks++;
-    told();
-}
-
-/* It leads whatever the last key said it leads. */
-enum err queue_copy_look(struct queue *q, const struct queue_copy_id *of,
-                         struct replica_status *out)
-{
-    pthread_mutex_lock(&mutex);
-    const struct replica_key *k = &q->keys[of->partition];
-    *out = (struct replica_status){.health = REPLICA_HEALTH_OK,
-                                   .incarnation = q->incarnation,
-                                   .epoch = k->epoch,
-                                   .is_leading = k->leader == q->incarnation,
-                                   .durable_end = 10,
-                                   .last_epoch = 1};
-    enum err e = q->has_topic ? ERR_OK : ERR_NOT_FOUND;
-    pthread_mutex_unlock(&mutex);
-    return e;
-}
-
-/* No batches are carried here: test_cluster_data.c has those. */
-enum err queue_copy_fetch(struct queue *q, const struct queue_copy_id *of,
-                          const struct replica_fetch *request, struct replica_answer *answer,
-                          uint64_t *from, bool *has_batches, bool *may_park)
-{
-    (void)q, (void)of, (void)request, (void)answer, (void)from, (void)has_batches, (void)may_park;
-    return ERR_NOT_FOUND;
-}
-
-enum err queue_copy_read(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
-                         uint64_t from, size_t bytes_max, struct buf *out)
-{
-    (void)q, (void)of, (void)epoch, (void)from, (void)bytes_max, (void)out;
-    return ERR_NOT_FOUND;
-}
-
-enum err queue_copy_snapshot_read(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
-                                  struct buf *out)
-{
-    (void)q, (void)of, (void)epoch, (void)out;
-    return ERR_NOT_FOUND;
-}
-
-void queue_copy_snapshot_put(struct queue *q, const struct queue_copy_id *of, uint64_t epoch,
-                             struct bytes snapshot)
-{
-    (void)q, (void)of, (void)epoch, (void)snapshot;
-}
-
-void queue_copy_answer(struct queue *q, const struct queue_copy_id *of, uint32_t leader,
-                       const struct replica_answer *answer, struct bytes batches)
-{
-    (void)q, (void)of, (void)leader, (void)answer, (void)batches;
-}
+enum { BROKERS = 3, PARTITIONS = TOLD_PARTITIONS_MAX, AWAIT_MS = 8000 };
 
 /* ---- the world ---- */
 
@@ -197,11 +37,11 @@ static struct fault_disk *disks[BROKERS + 1];
         int late = 0;                                                                              \
         clock_gettime(CLOCK_REALTIME, &end);                                                       \
         end.tv_sec += AWAIT_MS / 1000;                                                             \
-        pthread_mutex_lock(&mutex);                                                                \
+        pthread_mutex_lock(&told_mutex);                                                           \
         while (!(condition) && late == 0)                                                          \
-            late = pthread_cond_timedwait(&changed, &mutex, &end);                                 \
+            late = pthread_cond_timedwait(&told_changed, &told_mutex, &end);                       \
         bool is_so = (condition);                                                                  \
-        pthread_mutex_unlock(&mutex);                                                              \
+        pthread_mutex_unlock(&told_mutex);                                                         \
         ck_assert_msg(is_so, "not in time: %s", #condition);                                       \
     } while (0)
 
@@ -248,6 +88,7 @@ static void setup(void)
     memset(queues, 0, sizeof queues);
     for (uint32_t b = 1; b <= BROKERS; b++) {
         queues[b].incarnation = b; /* so that it is known who asks */
+        queues[b].last_epoch = 1;
         snprintf(queues[b].uuid, sizeof queues[b].uuid, "store-%u", (unsigned)b);
         disks[b] = fault_disk_new(b);
     }
@@ -270,34 +111,34 @@ static void put(const char *key, struct bytes value)
     ck_assert_int_eq(catalog_txn(catalog, NULL, 0, &op, 1, NULL), ERR_OK);
 }
 
-/* As the queue would, when a client makes a topic: all partitions lie on all three, all in sync. */
-static void topic_make(uint32_t partitions)
+/* As the queue would, when a client makes a topic: all copies are in sync. */
+static void topic_make(uint32_t partitions, uint32_t copies)
 {
     char key[CATALOG_KEY_BYTES_MAX + 1];
     struct buf json = BUF_EMPTY;
     uint32_t members[PARTITIONS * BROKERS];
     struct topic_config t;
     const struct queue_links *links = cluster_links(clusters[1]);
-    ck_assert_int_eq(links->place(links->self, partitions, BROKERS, members), ERR_OK);
+    ck_assert_int_eq(links->place(links->self, partitions, copies, members), ERR_OK);
     for (uint32_t p = 0; p < partitions; p++) {
-        struct replica_key k = {.min_isr = 2, .members_n = BROKERS};
-        for (uint32_t m = 0; m < BROKERS; m++) {
-            uint32_t broker = members[p * BROKERS + m];
+        struct replica_key k = {.min_isr = copies > 1 ? 2 : 1, .members_n = copies};
+        for (uint32_t m = 0; m < copies; m++) {
+            uint32_t broker = members[p * copies + m];
             k.members[m] = (struct replica_member){broker, true, broker};
         }
-        catalog_key_partition(key, topic, p);
+        catalog_key_partition(key, told_topic, p);
         buf_clear(&json);
         catalog_partition_encode(&k, &json);
         put(key, buf_bytes(&json));
     }
     topic_config_init(&t);
-    memcpy(t.id, topic, sizeof topic);
+    memcpy(t.id, told_topic, sizeof told_topic);
     snprintf(t.name, sizeof t.name, "orders");
     t.partitions = partitions;
     t.state = TOPIC_READY;
     buf_clear(&json);
     topic_config_encode(&t, &json);
-    catalog_key_topic(key, topic);
+    catalog_key_topic(key, told_topic);
     put(key, buf_bytes(&json));
     buf_fini(&json);
     topic_config_fini(&t);
@@ -335,7 +176,7 @@ static uint32_t controller_of(struct cluster *c)
 START_TEST(a_new_topic_gets_leaders_and_every_queue_hears_of_it)
 {
     all_open();
-    topic_make(PARTITIONS);
+    topic_make(PARTITIONS, BROKERS);
     for (uint32_t b = 1; b <= BROKERS; b++)
         AWAIT(all_led_by_others(&queues[b], PARTITIONS, UINT32_MAX));
     AWAIT(queues[1].ticks > 2);
@@ -355,7 +196,7 @@ END_TEST
 START_TEST(when_the_controller_dies_another_one_elects_for_what_it_led)
 {
     all_open();
-    topic_make(PARTITIONS);
+    topic_make(PARTITIONS, BROKERS);
     AWAIT(all_led_by_others(&queues[2], PARTITIONS, UINT32_MAX));
     broker_close(1, false);
     AWAIT(all_led_by_others(&queues[2], PARTITIONS, 1));
@@ -369,14 +210,14 @@ END_TEST
 START_TEST(who_leaves_in_peace_leads_nothing_when_it_goes)
 {
     all_open();
-    topic_make(PARTITIONS);
+    topic_make(PARTITIONS, BROKERS);
     AWAIT(all_led_by_others(&queues[2], PARTITIONS, UINT32_MAX));
     cluster_leave(clusters[1]);
     struct catalog_kv kv;
     for (uint32_t p = 0; p < PARTITIONS; p++) {
         char key[CATALOG_KEY_BYTES_MAX + 1];
         struct replica_key k;
-        catalog_key_partition(key, topic, p);
+        catalog_key_partition(key, told_topic, p);
         ck_assert_int_eq(catalog_get(catalog, key, &kv), ERR_OK);
         ck_assert_int_eq(catalog_partition_decode(kv.value, kv.mod_rev, &k), ERR_OK);
         catalog_kv_fini(&kv);
@@ -399,10 +240,10 @@ START_TEST(a_change_by_the_queue_wins_or_loses_and_it_is_told)
     ck_assert_int_eq(broker_open(2, false), ERR_OK);
     ck_assert_int_eq(broker_open(3, false), ERR_OK);
     AWAIT(queues[1].sessions[3] == 2);
-    topic_make(1);
+    topic_make(1, BROKERS);
     AWAIT(queues[1].keys[0].leader != 0);
     struct queue_copy_id of = {.partition = 0};
-    memcpy(of.topic, topic, sizeof of.topic);
+    memcpy(of.topic, told_topic, sizeof of.topic);
     const struct queue_links *links = cluster_links(clusters[1]);
     links->read_key(links->self, &of, 77);
     AWAIT(queues[1].serial == 77 && queues[1].read_version == queues[1].keys[0].version);
@@ -429,14 +270,14 @@ START_TEST(a_topic_that_could_not_be_taken_up_is_told_again_and_its_end_is_told)
 {
     all_open();
     queues[2].refusals = 1;
-    topic_make(2);
+    topic_make(2, BROKERS);
     AWAIT(queues[1].has_topic && queues[2].has_topic && queues[3].has_topic);
     char key[CATALOG_KEY_BYTES_MAX + 1];
-    catalog_key_redrives(key, topic);
+    catalog_key_redrives(key, told_topic);
     struct catalog_op put = {.key = key, .value = BYTES_OF("redrives")};
     ck_assert_int_eq(catalog_txn(catalog, NULL, 0, &put, 1, NULL), ERR_OK);
     AWAIT(queues[1].redrives_told && queues[2].redrives_told && queues[3].redrives_told);
-    catalog_key_topic(key, topic);
+    catalog_key_topic(key, told_topic);
     struct catalog_op drop = {.key = key, .drop = 1};
     ck_assert(!queues[2].is_gone);
     ck_assert_int_eq(catalog_txn(catalog, NULL, 0, &drop, 1, NULL), ERR_OK);
@@ -528,7 +369,7 @@ START_TEST(a_dead_controller_is_replaced_at_once_and_who_only_is_slow_keeps_its_
     all_open();
     cluster_suspect_add(clusters[2], CLUSTER_WORK_LOST, 5, CLUSTER_KNOCK_SILENT);
     AWAIT(queues[2].sessions[4] == 1);
-    topic_make(PARTITIONS);
+    topic_make(PARTITIONS, BROKERS);
     AWAIT(all_led_by_others(&queues[2], PARTITIONS, 4));
     cluster_suspect_add(clusters[2], CLUSTER_WORK_LOST, 5, CLUSTER_KNOCK_SILENT);
     int ticks = queues[2].ticks;
@@ -587,6 +428,40 @@ static int64_t fast_ms(void *self)
     return 20 * clock_boot_ms(&real);
 }
 
+static const struct catalog_engine *real;
+static bool has_intruded;
+
+/* Between the two halves of a registration somebody else takes the id. */
+static void run_after_intruder(struct catalog *c, struct catalog_txn *first)
+{
+    struct catalog_op op = {
+        .key = "b/1",
+        .value = BYTES_OF("{\"format\":1,\"url\":\"http://x:1\",\"client_url\":\"\",\"store\":"
+                          "\"other\",\"session\":\"9\",\"state\":\"active\",\"version\":1}")};
+    struct catalog_txn other = {.ops = &op, .ops_n = 1};
+    if (!has_intruded && first->ops_n > 0 && strcmp(first->ops[0].key, "s/1") == 0) {
+        has_intruded = true;
+        real->run(c, &other);
+        ck_assert_int_eq(other.err, ERR_OK);
+    }
+    real->run(c, first);
+}
+
+START_TEST(an_id_that_another_takes_during_the_registration_is_not_lived_under)
+{
+    struct catalog_engine engine;
+    struct catalog_kv kv;
+    real = catalog->engine;
+    engine = *real;
+    engine.run = run_after_intruder;
+    catalog->engine = &engine;
+    ck_assert_int_eq(broker_open(1, false), ERR_CONFLICT);
+    ck_assert(has_intruded);
+    ck_assert_int_eq(catalog_get(catalog, "s/1", &kv), ERR_NOT_FOUND);
+    catalog->engine = real;
+}
+END_TEST
+
 START_TEST(an_id_that_lives_elsewhere_is_left_alone)
 {
     sys.boot_ms = fast_ms;
@@ -623,11 +498,165 @@ END_TEST
 START_TEST(a_catalogue_that_is_not_ours_any_more_is_not_believed)
 {
     all_open();
-    topic_make(1);
+    topic_make(1, BROKERS);
     AWAIT(queues[2].has_topic);
     put("meta", BYTES_OF("{\"format\":1,\"cluster_id\":\"other\",\"created\":\"1\"}"));
     ck_assert_int_eq(cluster_list(clusters[2]), ERR_CONFLICT);
     ck_assert(!queues[2].is_gone);
+}
+END_TEST
+
+static struct queue_copy_id partition_0(void)
+{
+    struct queue_copy_id of = {.partition = 0};
+    memcpy(of.topic, told_topic, sizeof of.topic);
+    return of;
+}
+
+static struct replica_key key_stored(void)
+{
+    char key[CATALOG_KEY_BYTES_MAX + 1];
+    struct catalog_kv kv;
+    struct replica_key k;
+    catalog_key_partition(key, told_topic, 0);
+    ck_assert_int_eq(catalog_get(catalog, key, &kv), ERR_OK);
+    ck_assert_int_eq(catalog_partition_decode(kv.value, kv.mod_rev, &k), ERR_OK);
+    catalog_kv_fini(&kv);
+    return k;
+}
+
+/* Played without threads and without a watch, so that the controller cannot have heard of it. */
+START_TEST(a_controller_whose_term_is_over_changes_nothing)
+{
+    struct cluster_options o = {.catalog = catalog,
+                                .clock = &sys,
+                                .rng = {test_seed()},
+                                .broker = 1,
+                                .disk = fault_disk_of(disks[1]),
+                                .session_ttl_s = 1,
+                                .peer_address = "127.0.0.1",
+                                .key = BYTES_OF("0123456789abcdef")};
+    struct catalog_op drop = {.key = "ctl", .drop = 1};
+    ck_assert_int_eq(cluster_start(&o, &clusters[1]), ERR_OK);
+    ck_assert_int_eq(cluster_enter(clusters[1], &queues[1]), ERR_OK);
+    struct cluster *c = clusters[1];
+    while (!c->reigns)
+        ck_assert(cluster_turn(c, true));
+    topic_make(1, 1);
+    ck_assert_int_eq(cluster_list(c), ERR_OK);
+    cluster_tell(c);
+    ck_assert_int_eq(catalog_txn(catalog, NULL, 0, &drop, 1, NULL), ERR_OK);
+    put("ctl", BYTES_OF("{\"format\":1,\"broker\":2,\"session\":\"1\",\"url\":\"\"}"));
+    while (c->reigns && key_stored().epoch == 0)
+        ck_assert(cluster_turn(c, true));
+    ck_assert_uint_eq(key_stored().epoch, 0);
+}
+END_TEST
+
+/* ---- what operators ask for ---- */
+
+START_TEST(a_lead_goes_to_a_member_in_sync_that_an_operator_names)
+{
+    char why[CLUSTER_WHY_ROOM] = "";
+    struct queue_copy_id of = partition_0();
+    all_open();
+    ck_assert_int_eq(cluster_move_leader(clusters[1], &of, 1, why), ERR_NOT_FOUND);
+    topic_make(1, BROKERS);
+    AWAIT(queues[1].keys[0].leader != 0);
+    uint32_t next = queues[1].keys[0].leader == 3 ? 2 : 3;
+    int64_t version = key_stored().version;
+    ck_assert_int_eq(cluster_move_leader(clusters[1], &of, 9, why), ERR_CONFLICT);
+    ck_assert_str_eq(why, "broker 9 has no copy of the partition");
+    ck_assert_int_eq(key_stored().version, version);
+    ck_assert_int_eq(cluster_move_leader(clusters[1], &of, next, why), ERR_OK);
+    AWAIT(queues[1].keys[0].leader == next && queues[2].keys[0].leader == next);
+    struct replica_key k = key_stored();
+    ck_assert(k.epoch == 2 && k.members[0].broker == next && replica_key_isr_size(&k) == 3);
+    version = k.version;
+    ck_assert_int_eq(cluster_move_leader(clusters[2], &of, next, why), ERR_OK); /* it is so */
+    replica_key_put_in_isr(&k, next == 3 ? 2 : 3, false);
+    const struct queue_links *links = cluster_links(clusters[1]);
+    links->swap(links->self, &of, &k);
+    AWAIT(queues[1].swapped_version > version);
+    ck_assert_int_eq(cluster_move_leader(clusters[1], &of, next == 3 ? 2 : 3, why), ERR_CONFLICT);
+    ck_assert_ptr_nonnull(strstr(why, "not in sync"));
+}
+END_TEST
+
+/* All members say that they lack what is committed, so nobody leads. */
+static void all_lose(void)
+{
+    char key[CATALOG_KEY_BYTES_MAX + 1];
+    struct buf json = BUF_EMPTY;
+    struct replica_key k = key_stored();
+    k.state = REPLICA_KEY_INCONSISTENT;
+    k.leader = 0;
+    k.epoch++;
+    catalog_partition_encode(&k, &json);
+    catalog_key_partition(key, told_topic, 0);
+    put(key, buf_bytes(&json));
+    buf_fini(&json);
+}
+
+START_TEST(an_operator_may_accept_a_loss_and_the_epoch_is_above_all_that_are_known)
+{
+    char why[CLUSTER_WHY_ROOM] = "";
+    struct queue_copy_id of = partition_0();
+    all_open();
+    topic_make(1, BROKERS);
+    AWAIT(queues[1].keys[0].leader != 0);
+    int64_t version = key_stored().version;
+    ck_assert_int_eq(cluster_recover(clusters[1], &of, 3, why), ERR_CONFLICT);
+    ck_assert_ptr_nonnull(strstr(why, "nothing is lost"));
+    ck_assert_int_eq(key_stored().version, version);
+    all_lose();
+    queues[2].last_epoch = 40;
+    ck_assert_int_eq(cluster_recover(clusters[1], &of, 9, why), ERR_CONFLICT);
+    ck_assert_int_eq(cluster_recover(clusters[1], &of, 3, why), ERR_OK);
+    struct replica_key k = key_stored();
+    ck_assert(k.epoch == 41 && k.unclean_epoch == 41 && k.leader == 3);
+    ck_assert(k.state == REPLICA_KEY_OK && replica_key_isr_size(&k) == 1);
+    for (size_t i = 0; i < k.members_n; i++) { /* the others begin anew */
+        bool is_chosen = k.members[i].broker == 3;
+        ck_assert_int_eq(k.members[i].in_isr, is_chosen);
+        ck_assert_uint_eq(k.members[i].incarnation, is_chosen ? 3 : 0);
+    }
+}
+END_TEST
+
+/* A server that stops does not wait for its jobs. */
+START_TEST(what_an_operator_asks_of_a_broker_that_has_left_comes_to_nothing)
+{
+    char why[CLUSTER_WHY_ROOM] = "";
+    struct queue_copy_id of = partition_0();
+    all_open();
+    topic_make(1, BROKERS);
+    AWAIT(queues[1].keys[0].leader != 0);
+    cluster_leave(clusters[1]);
+    all_lose();
+    int64_t version = key_stored().version;
+    ck_assert_int_eq(cluster_recover(clusters[1], &of, 3, why), ERR_CONFLICT);
+    ck_assert_str_eq(why, "broker 3 did not say how its copy is");
+    ck_assert_int_eq(key_stored().version, version);
+}
+END_TEST
+
+START_TEST(an_epoch_that_there_cannot_be_is_not_believed)
+{
+    static const uint64_t epochs[] = {UINT64_MAX, INT64_MAX, INT64_MAX - 1};
+    char why[CLUSTER_WHY_ROOM] = "";
+    struct queue_copy_id of = partition_0();
+    all_open();
+    topic_make(1, BROKERS);
+    AWAIT(queues[1].keys[0].leader != 0);
+    all_lose();
+    int64_t version = key_stored().version;
+    for (size_t i = 0; i < sizeof epochs / sizeof epochs[0]; i++) {
+        queues[2].last_epoch = epochs[i];
+        ck_assert_int_eq(cluster_recover(clusters[1], &of, 3, why), ERR_CONFLICT);
+        ck_assert_str_eq(why, "broker 2 names an epoch that there cannot be");
+    }
+    ck_assert_int_eq(key_stored().version, version);
 }
 END_TEST
 
@@ -648,9 +677,15 @@ Suite *suite_new(void)
     tcase_add_test(tc, who_lives_and_finds_its_session_ended_registers_anew);
     tcase_add_test(
         tc, another_store_under_a_known_id_is_let_in_only_when_told_that_the_disk_was_replaced);
+    tcase_add_test(tc, an_id_that_another_takes_during_the_registration_is_not_lived_under);
     tcase_add_test(tc, an_id_that_lives_elsewhere_is_left_alone);
     tcase_add_test(tc, a_directory_of_another_cluster_or_broker_is_refused);
     tcase_add_test(tc, a_catalogue_that_is_not_ours_any_more_is_not_believed);
+    tcase_add_test(tc, a_controller_whose_term_is_over_changes_nothing);
+    tcase_add_test(tc, a_lead_goes_to_a_member_in_sync_that_an_operator_names);
+    tcase_add_test(tc, an_operator_may_accept_a_loss_and_the_epoch_is_above_all_that_are_known);
+    tcase_add_test(tc, what_an_operator_asks_of_a_broker_that_has_left_comes_to_nothing);
+    tcase_add_test(tc, an_epoch_that_there_cannot_be_is_not_believed);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -432,6 +432,7 @@ static const char *const spoilt_partitions[][2] = {
     {"\"7\"", "\"0\""},
     {"\"7\"", "7"},
     {"\"7\"", "\"-1\""},
+    {"\"7\"", "\"9223372036854775807\""}, /* who is elected could not have the next one */
     {"\"isr\":[1,3]", "\"isr\":[1,1]"},
     {"\"isr\":[1,3]", "\"isr\":[1,2]"},
     {"\"isr\":[1,3]", "\"isr\":3"},
