@@ -265,6 +265,28 @@ START_TEST(a_delete_whose_answer_is_lost_is_tried_again)
 }
 END_TEST
 
+START_TEST(a_delete_whose_leader_steps_down_before_the_commit_is_tried_again)
+{
+    store(1, "a", STORED_LEASED);
+    struct batch b = {.n = 1, .changes = {delete_of("1-0")}};
+    stage.hold_commits = true;
+    batch_change(&b);
+    letter_deliver(letter_open(0));
+    ck_assert_uint_eq(stage.waits_n, 1);
+    stage.at[1][0].state = STORED_LEASED; /* the next leader does not know of it */
+    stage.waits[0]->err = ERR_NOT_LEADER;
+    stage.hold_commits = false;
+    commit();
+    letter_carry(letter_open(0));
+    ck_assert(!b.c->answered);
+    pass(20);
+    letter_carry(letter_open(0));
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.changes[0].err, ERR_OK);
+    ck_assert_uint_eq(stored_in_state(STORED_DELETED), 1);
+}
+END_TEST
+
 START_TEST(a_lease_that_was_ended_by_a_call_whose_answer_is_lost_has_ended)
 {
     store(1, "a", STORED_LEASED);
@@ -719,6 +741,7 @@ Suite *suite_new(void)
     suite_add_tcase(s,
                     TCASE("receipts", deletes_across_leaders_keep_their_order_and_their_errors,
                           garbage_alone_asks_nobody, a_delete_whose_answer_is_lost_is_tried_again,
+                          a_delete_whose_leader_steps_down_before_the_commit_is_tried_again,
                           a_lease_that_was_ended_by_a_call_whose_answer_is_lost_has_ended,
                           a_delete_that_never_hears_an_answer_is_unknown));
     suite_add_tcase(s, TCASE("topic", counts_are_summed_over_leaders,
