@@ -122,7 +122,7 @@ static void verb_run(struct serving *s)
 static void give_back(struct front_call *c)
 {
     struct serving *s = serving_of(c);
-    if (!c->written && s->n > 0)
+    if ((!c->written || s->wait.err != ERR_OK) && s->n > 0)
         queue_give_back(s->topic, s->received, s->n);
 }
 

@@ -571,6 +571,35 @@ START_TEST(no_lease_is_given_to_a_hop_that_is_gone)
 }
 END_TEST
 
+START_TEST(leases_of_a_receive_that_is_refused_after_its_look_are_given_back)
+{
+    store(0, "a", STORED_READY);
+    store(1, "b", STORED_READY);
+    lead(1, 2, 2, 2);
+    stage.hold_commits = true;
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    ck_assert_uint_eq(stored_in_state(STORED_LEASED), 1);
+    stage.waits[0]->err = ERR_NOT_ENOUGH;
+    commit();
+    ck_assert(c->answered);
+    ck_assert_int_eq(c->refused, ERR_NOT_ENOUGH);
+    client_finish(c, true);
+    ck_assert_uint_eq(stored_in_state(STORED_READY), 2);
+
+    lead(2, 2, 2, 2); /* the same in a hop */
+    c = client_new();
+    client_poll(c, 10, 0);
+    letter_deliver(letter_open(0));
+    ck_assert_uint_eq(stored_in_state(STORED_LEASED), 2);
+    stage.waits[0]->err = ERR_NOT_ENOUGH;
+    commit();
+    letter_carry(letter_open(0));
+    ck_assert_int_eq(c->refused, ERR_NOT_ENOUGH);
+    ck_assert_uint_eq(stored_in_state(STORED_READY), 2);
+}
+END_TEST
+
 START_TEST(leases_whose_hop_was_not_answered_are_given_back)
 {
     store(1, "a", STORED_READY);
@@ -612,117 +641,6 @@ START_TEST(leases_that_come_after_the_request_has_ended_go_back)
     carry_all();
     ck_assert_uint_eq(stored_in_state(STORED_READY), 1);
     ck_assert_int_eq(c->http->holds, 0);
-}
-END_TEST
-
-/* ---- long polls ---- */
-
-START_TEST(a_poll_is_woken_by_another_broker)
-{
-    struct client *c = client_new();
-    client_poll(c, 10, 20000);
-    carry_all();
-    ck_assert(!c->answered);
-    ck_assert_uint_eq(letters_open(), 2); /* a wait at each */
-    store(2, "late", STORED_READY);
-    polls_wake(3);
-    carry_all();
-    ck_assert(c->answered);
-    ck_assert_uint_eq(c->poll.n, 1);
-    ck_assert_uint_eq(stored_in_state(STORED_LEASED), 1);
-}
-END_TEST
-
-START_TEST(a_poll_is_woken_here_while_it_waits_elsewhere)
-{
-    struct client *c = client_new();
-    client_poll(c, 10, 20000);
-    carry_all();
-    store(0, "here", STORED_READY);
-    polls_wake(1);
-    ck_assert(c->answered);
-    ck_assert_uint_eq(c->poll.n, 1);
-}
-END_TEST
-
-START_TEST(a_poll_ends_at_its_deadline)
-{
-    struct client *c = client_new();
-    client_poll(c, 10, 2000);
-    carry_all();
-    pass(1999);
-    carry_all();
-    ck_assert(!c->answered);
-    pass(1);
-    carry_all();
-    ck_assert(c->answered);
-    ck_assert_int_eq(c->refused, ERR_OK);
-    ck_assert_uint_eq(c->poll.n, 0);
-}
-END_TEST
-
-START_TEST(polls_of_one_topic_share_a_wait_and_one_message_wakes_one)
-{
-    struct client *a = client_new(), *b = client_new();
-    lead(1, 2, 2, 2);
-    client_poll(a, 10, 20000);
-    carry_all();
-    client_poll(b, 10, 20000);
-    carry_all();
-    ck_assert_uint_eq(letters_open(), 1);
-    store(1, "one", STORED_READY);
-    int before = stage.topics[2].receives;
-    polls_wake(2);
-    carry_all();
-    ck_assert(a->answered);
-    ck_assert(!b->answered);
-    ck_assert_int_eq(stage.topics[2].receives, before + 1);
-}
-END_TEST
-
-START_TEST(what_comes_between_a_receive_and_the_wait_is_not_missed)
-{
-    lead(1, 2, 2, 2);
-    struct client *c = client_new();
-    client_poll(c, 10, 20000);
-    letter_carry(letter_open(0));
-    store(1, "between", STORED_READY);
-    carry_all();
-    ck_assert(c->answered);
-    ck_assert_uint_eq(c->poll.n, 1);
-}
-END_TEST
-
-START_TEST(a_poll_finds_the_broker_that_leads_from_now_on)
-{
-    lead(1, 1, 1, 1);
-    struct client *c = client_new();
-    client_poll(c, 10, 20000);
-    ck_assert_uint_eq(stage.letters_n, 0);
-    lead(1, 1, 3, 1);
-    store(2, "moved", STORED_READY);
-    pass(FRONT_REFRESH_MS);
-    carry_all();
-    ck_assert(c->answered);
-    ck_assert_uint_eq(c->poll.n, 1);
-}
-END_TEST
-
-START_TEST(a_wait_that_cannot_be_made_is_tried_again_later)
-{
-    lead(1, 2, 2, 2);
-    struct client *c = client_new();
-    client_poll(c, 10, 20000);
-    letter_carry(letter_open(0));
-    letter_refuse(letter_open(0));
-    ck_assert_uint_eq(letters_open(), 0);
-    store(1, "later", STORED_READY);
-    pass(FRONT_REFRESH_MS);
-    carry_all();
-    pass(1000);
-    carry_all();
-    ck_assert(c->answered);
-    ck_assert_uint_eq(c->poll.n, 1);
 }
 END_TEST
 
@@ -775,15 +693,9 @@ Suite *suite_new(void)
                              a_broker_that_cannot_be_reached_has_nothing,
                              nobody_is_asked_for_a_client_that_is_gone,
                              no_lease_is_given_to_a_hop_that_is_gone,
+                             leases_of_a_receive_that_is_refused_after_its_look_are_given_back,
                              leases_whose_hop_was_not_answered_are_given_back,
                              leases_of_another_broker_go_back_there_when_the_answer_was_not_written,
                              leases_that_come_after_the_request_has_ended_go_back));
-    suite_add_tcase(s, TCASE("polls", a_poll_is_woken_by_another_broker,
-                             a_poll_is_woken_here_while_it_waits_elsewhere,
-                             a_poll_ends_at_its_deadline,
-                             polls_of_one_topic_share_a_wait_and_one_message_wakes_one,
-                             what_comes_between_a_receive_and_the_wait_is_not_missed,
-                             a_poll_finds_the_broker_that_leads_from_now_on,
-                             a_wait_that_cannot_be_made_is_tried_again_later));
     return s;
 }
