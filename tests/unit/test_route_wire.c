@@ -12,7 +12,6 @@ static void fill(struct front_item *item, struct queue_message *m, struct queue_
     m->trace = BYTES_OF("Root=1");
     m->group_id = BYTES_OF("g");
     m->dedup_id = BYTES_OF("d");
-    m->tombstone = true;
     m->attributes = a;
     m->attributes_n = 1;
     memset(m->body_md5, 9, sizeof m->body_md5);
@@ -40,7 +39,7 @@ START_TEST(a_message_arrives_as_it_was_sent_and_a_part_of_it_is_refused)
     const struct queue_message *got = in.items[0].message;
     ck_assert(bytes_equal(got->body, m.body) && bytes_equal(got->key, m.key));
     ck_assert(bytes_equal(got->trace, m.trace) && bytes_equal(got->group_id, m.group_id));
-    ck_assert(bytes_equal(got->dedup_id, m.dedup_id) && got->tombstone);
+    ck_assert(bytes_equal(got->dedup_id, m.dedup_id) && !got->tombstone);
     ck_assert_int_eq(got->delay_ms, 5000);
     ck_assert_mem_eq(got->body_md5, m.body_md5, 16);
     ck_assert_uint_eq(got->attributes_n, 1);
@@ -53,6 +52,62 @@ START_TEST(a_message_arrives_as_it_was_sent_and_a_part_of_it_is_refused)
     ck_assert_int_eq(route_request_read((struct bytes){b.at, b.n - 1}, &arena, &in), ERR_CORRUPT);
     buf_fini(&b);
     arena_fini(&arena);
+}
+END_TEST
+
+/* What becomes of a hop with this message, `times` times. */
+static enum err read_again(const struct queue_message *m, size_t times)
+{
+    static struct front_item item, *items[QUEUE_SEND_MAX];
+    struct front_hop hop = {.kind = FRONT_SEND, .items = items, .n = times};
+    struct buf b = BUF_EMPTY;
+    struct arena arena;
+    struct route_request in;
+    arena_init(&arena, NULL, 0);
+    item = (struct front_item){.message = m};
+    for (size_t i = 0; i < times; i++)
+        items[i] = &item;
+    route_hop_put(&hop, 1, &b);
+    enum err e = route_request_read(buf_bytes(&b), &arena, &in);
+    buf_fini(&b);
+    arena_fini(&arena);
+    return e;
+}
+
+START_TEST(a_message_that_no_record_can_hold_is_refused)
+{
+    static char many[QUEUE_BODY_BYTES_MAX];
+    struct queue_message m;
+    struct queue_attribute a;
+    struct front_item item;
+    fill(&item, &m, &a);
+    ck_assert_int_eq(read_again(&m, 1), ERR_OK);
+    m.body = BYTES_NONE;
+    ck_assert_int_eq(read_again(&m, 1), ERR_CORRUPT);
+    m.tombstone = true;
+    ck_assert_int_eq(read_again(&m, 1), ERR_OK);
+    m.key = BYTES_NONE;
+    ck_assert_int_eq(read_again(&m, 1), ERR_CORRUPT);
+    m.key = BYTES_OF("key");
+    m.body = BYTES_OF("body");
+    ck_assert_int_eq(read_again(&m, 1), ERR_CORRUPT);
+    m.tombstone = false;
+    struct bytes *const names[] = {&a.name, &a.data_type};
+    for (int i = 0; i < 2; i++) {
+        struct bytes was = *names[i];
+        *names[i] = (struct bytes){many, QUEUE_KEY_BYTES_MAX};
+        ck_assert_int_eq(read_again(&m, 1), ERR_OK);
+        *names[i] = (struct bytes){many, QUEUE_KEY_BYTES_MAX + 1};
+        ck_assert_int_eq(read_again(&m, 1), ERR_CORRUPT);
+        *names[i] = BYTES_NONE;
+        ck_assert_int_eq(read_again(&m, 1), ERR_CORRUPT);
+        *names[i] = was;
+    }
+    m.body = (struct bytes){many, sizeof many};
+    ck_assert_int_eq(read_again(&m, 8), ERR_OK);
+    ck_assert_int_eq(read_again(&m, 10), ERR_CORRUPT);
+    a.value = (struct bytes){many, 1025};
+    ck_assert_int_eq(read_again(&m, 1), ERR_CORRUPT);
 }
 END_TEST
 
@@ -114,6 +169,7 @@ Suite *suite_new(void)
     Suite *s = suite_create("route_wire");
     TCase *t = tcase_create("route_wire");
     tcase_add_test(t, a_message_arrives_as_it_was_sent_and_a_part_of_it_is_refused);
+    tcase_add_test(t, a_message_that_no_record_can_hold_is_refused);
     tcase_add_test(t, what_is_received_arrives_as_it_was_and_a_part_of_it_is_refused);
     tcase_add_test(t, errors_arrive_as_they_were);
     suite_add_tcase(s, t);
