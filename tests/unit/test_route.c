@@ -251,6 +251,7 @@ static void carry_bent(size_t at, char value)
     l->body.at[at] = value;
     letter_carry(l);
     ck_assert_int_eq(l->served->answer.at[2], 14); /* CORRUPT */
+    ck_assert(!b.c->answered);                     /* nothing was done: it is tried again */
     b.c->http->gone = true;
     pass(1000);
     ck_assert(b.c->answered);
