@@ -18,3 +18,10 @@ bool listen_parse(const char *text, char *address, size_t room, uint16_t *port)
     *port = (uint16_t)n;
     return true;
 }
+
+void listen_url(const char *address, uint16_t port, char out[LISTEN_URL_ROOM])
+{
+    bool v6 = strchr(address, ':') != NULL && address[0] != '[';
+    (void)snprintf(out, LISTEN_URL_ROOM, "http://%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
+                   port);
+}

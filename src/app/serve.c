@@ -36,7 +36,7 @@ struct broker {
     struct serve_options options;
     char address[256];
     uint16_t port;
-    char client_url[300]; /* as --listen says; not known with port 0 */
+    char client_url[LISTEN_URL_ROOM]; /* as --listen says; empty with port 0 */
     struct clock clock;
     struct disk disk;
     char catalog_path[4096];
@@ -89,6 +89,8 @@ static int start_failed(const struct broker *b, enum err e)
         advice = "; start the version that wrote it, or a later one";
     if (e == ERR_CORRUPT)
         advice = "; the lines above name the file";
+    if (e == ERR_INVALID)
+        advice = "; the lines above say which";
     fprintf(stderr, "leaselog: cannot serve from %s: %s%s\n", b->options.data_dir, err_text(e),
             advice);
     return e == ERR_PERMISSION || e == ERR_NEWER_FORMAT ? EXIT_CODE_CONFIG : EXIT_CODE_FAILURE;
@@ -278,9 +280,9 @@ static int broker_run(struct broker *b, const sigset_t *stops)
             server_failed(b, e);
     }
     if (e == ERR_OK) {
-        bool v6 = strchr(b->address, ':') != NULL && b->address[0] != '[';
-        printf("http://%s%s%s:%u\n", v6 ? "[" : "", b->address, v6 ? "]" : "",
-               http_server_port(b->server));
+        char url[LISTEN_URL_ROOM];
+        listen_url(b->address, http_server_port(b->server), url);
+        printf("%s\n", url);
         fflush(stdout);
         note(NOTE_INFO, "app", "serving on %s port %u from %s", b->address,
              http_server_port(b->server), b->options.data_dir);
@@ -347,9 +349,11 @@ int serve_main(int argc, char **argv)
             stderr);
         return EXIT_CODE_USAGE;
     }
-    if (!access_keys_load(b.options.sqs_access_keys, &b.sqs.keys))
+    if (!access_keys_load(b.options.sqs_access_keys, &b.sqs.keys) ||
+        !membership_secrets_load(&b.membership, &b.options))
         return EXIT_CODE_CONFIG;
-    snprintf(b.client_url, sizeof b.client_url, "http://%s:%u", b.address, b.port);
+    if (b.port != 0)
+        listen_url(b.address, b.port, b.client_url);
     snprintf(b.catalog_path, sizeof b.catalog_path, "%s/catalog.sqlite", b.options.data_dir);
     b.clock = clock_system();
     memory_keep();

@@ -186,11 +186,19 @@ static bool cluster_ok(const char *name)
 enum err catalog_open_etcd(const struct catalog_etcd_options *o, struct catalog **out)
 {
     struct etcd_http *http;
-    if (!cluster_ok(o->cluster))
+    if (!cluster_ok(o->cluster)) {
+        note(NOTE_ERROR, "catalog",
+             "a cluster's name has 1 to %d letters, digits, dashes, dots and underscores",
+             CATALOG_CLUSTER_NAME_MAX);
         return ERR_INVALID;
+    }
     enum err e = etcd_http_new(o, &http);
-    if (e != ERR_OK)
+    if (e != ERR_OK) {
+        note(NOTE_ERROR, "catalog",
+             "etcd's members are named by their URLs, with commas between them, such as "
+             "http://10.0.0.1:2379,http://10.0.0.2:2379");
         return e;
+    }
     struct etcd *c = mem_new(sizeof *c);
     catalog_init(&c->catalog, &engine);
     c->http = http;

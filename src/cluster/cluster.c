@@ -225,17 +225,22 @@ static enum err listener_open(struct cluster *c, const struct cluster_options *o
     return e;
 }
 
-/* False: an address is too long to be told. */
+/* False: an address cannot be told. */
 static bool urls_make(struct cluster *c, const struct cluster_options *o)
 {
     bool is_v6 = strchr(o->peer_address, ':') != NULL && o->peer_address[0] != '[';
-    int n = o->peer_url != NULL
-                ? snprintf(c->self.url, sizeof c->self.url, "%s", o->peer_url)
-                : snprintf(c->self.url, sizeof c->self.url, "http://%s%s%s:%u", is_v6 ? "[" : "",
-                           o->peer_address, is_v6 ? "]" : "", peer_port(atomic_load(&c->peer)));
-    int m = snprintf(c->self.client_url, sizeof c->self.client_url, "%s",
-                     o->client_url == NULL ? "" : o->client_url);
-    return n > 0 && n <= PEER_URL_BYTES_MAX && m >= 0 && m <= PEER_URL_BYTES_MAX;
+    const char *client_url = o->client_url == NULL ? "" : o->client_url;
+    char own[2 * PEER_URL_BYTES_MAX];
+    (void)snprintf(own, sizeof own, "http://%s%s%s:%u", is_v6 ? "[" : "", o->peer_address,
+                   is_v6 ? "]" : "", peer_port(atomic_load(&c->peer)));
+    const char *url = o->peer_url != NULL ? o->peer_url : own;
+    if (!cluster_key_url_ok(url) || !cluster_key_url_ok(client_url)) {
+        note(NOTE_ERROR, "cluster", "an address of this broker is too long, or is no URL");
+        return false;
+    }
+    memcpy(c->self.url, url, strlen(url) + 1);
+    memcpy(c->self.client_url, client_url, strlen(client_url) + 1);
+    return true;
 }
 
 enum err cluster_start(const struct cluster_options *o, struct cluster **out)

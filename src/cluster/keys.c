@@ -35,6 +35,12 @@ static bool url_read(const char *text, char *out)
     return text_read(text, PEER_URL_BYTES_MAX, out);
 }
 
+bool cluster_key_url_ok(const char *text)
+{
+    char url[PEER_URL_BYTES_MAX + 1];
+    return url_read(text, url);
+}
+
 /* ---- b/ ---- */
 
 void cluster_broker_key_encode(const struct cluster_broker_key *k, struct buf *json)

@@ -26,6 +26,10 @@ enum cluster_broker_state {
     CLUSTER_BROKER_REMOVED,
 };
 
+/* Whether a key may hold it as a URL: printable, without blanks, and not too long. Others could not
+ * read what is not. */
+bool cluster_key_url_ok(const char *text);
+
 /* b/<id>: stays when the broker is down. */
 struct cluster_broker_key {
     char url[PEER_URL_BYTES_MAX + 1];        /* for its peers */

@@ -58,12 +58,13 @@ static void stop(struct front_poll *p)
         queue_poll_end(&p->poll, p->n == 0);
 }
 
-/* Whatever ended the request ends the poll. */
+/* Whatever ended the request ends the poll. When the commit failed, what was written is a refusal.
+ */
 static void cleanup(struct front_call *c)
 {
     struct front_poll *p = c->poll;
     stop(p);
-    if (c->written || p->n == 0)
+    if ((c->written && p->wait->err == ERR_OK) || p->n == 0)
         return;
     if (p->from == 0)
         queue_give_back(p->topic, p->received, p->n);

@@ -163,6 +163,8 @@ static void settle_hop(struct front_verb *v, struct front_hop *hop)
             item->leader = 0;
         } else if (hop->err != ERR_OK) {
             doubt(v, item);
+        } else if (item->err == ERR_UNKNOWN) {
+            doubt(v, item); /* it stopped to lead before the commit */
         } else if (item->leader == hop->broker) {
             item->leader = 0; /* it leads, but not yet */
         }

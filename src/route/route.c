@@ -77,6 +77,8 @@ void route_end(struct route *r)
 
 void route_free(struct route *r)
 {
+    if (r == NULL)
+        return;
     CHECK(r->keys == NULL);
     lock_signal_fini(&r->left);
     lock_fini(&r->lk);

@@ -36,7 +36,7 @@ const struct front_links *route_links(struct route *r);
 const struct queue_mover *route_mover(struct route *r);
 /* No more calls: the peer is about to stop. What is asked from now on was not done. */
 void route_end(struct route *r);
-/* After the fronts' server and the peer have stopped. */
+/* After the fronts' server and the peer have stopped; NULL is nothing. */
 void route_free(struct route *r);
 
 #endif

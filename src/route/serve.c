@@ -54,11 +54,18 @@ static bool partitions_fit(struct queue_topic *t, const struct route_request *in
     return true;
 }
 
+/* Also of a request that is not decoded further: its answer says which it is to. */
+static enum route_kind kind_of(struct bytes body)
+{
+    uint8_t kind = body.n < 2 ? 0 : ((const uint8_t *)body.at)[1];
+    return kind < ROUTE_SEND || kind > ROUTE_MOVE ? ROUTE_WAIT : (enum route_kind)kind;
+}
+
 bool route_read(struct route *r, struct http_request *http, struct route_request *in,
                 struct queue_topic **topic)
 {
     enum err e = ERR_STOPPING; /* nothing is done yet */
-    in->kind = ROUTE_WAIT;
+    in->kind = kind_of(http_body(http));
     if (__atomic_load_n(&r->begun, __ATOMIC_ACQUIRE))
         e = route_request_read(http_body(http), http_arena(http), in);
     if (e == ERR_OK)
@@ -122,7 +129,7 @@ static void verb_run(struct serving *s)
 static void give_back(struct front_call *c)
 {
     struct serving *s = serving_of(c);
-    if (!c->written && s->n > 0)
+    if ((!c->written || s->wait.err != ERR_OK) && s->n > 0)
         queue_give_back(s->topic, s->received, s->n);
 }
 

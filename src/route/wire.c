@@ -182,18 +182,28 @@ static bool bool_read(struct cursor *c)
     return v == 1;
 }
 
+/* Neither is ever empty. */
+static struct bytes name_read(struct cursor *c)
+{
+    struct bytes name = sized_read(c, QUEUE_KEY_BYTES_MAX);
+    c->bad = c->bad || name.n == 0;
+    return name;
+}
+
+/* `*bytes` grows by theirs. */
 static const struct queue_attribute *attributes_read(struct cursor *c, struct arena *arena,
-                                                     size_t *n)
+                                                     size_t *n, size_t *bytes)
 {
     size_t count = cursor_u8(c);
     if (count > ROUTE_ATTRIBUTES_MAX)
         c->bad = true;
     struct queue_attribute *at = c->bad ? NULL : arena_zeros(arena, count * sizeof *at);
     for (size_t i = 0; i < count && !c->bad; i++) {
-        at[i].name = sized_read(c, QUEUE_BODY_BYTES_MAX);
-        at[i].data_type = sized_read(c, QUEUE_BODY_BYTES_MAX);
+        at[i].name = name_read(c);
+        at[i].data_type = name_read(c);
         at[i].binary = bool_read(c);
         at[i].value = sized_read(c, QUEUE_BODY_BYTES_MAX);
+        *bytes += at[i].name.n + at[i].data_type.n + at[i].value.n;
     }
     *n = c->bad ? 0 : count;
     return at;
@@ -206,6 +216,7 @@ static void md5_read(struct cursor *c, uint8_t md5[16])
         memcpy(md5, b.at, 16);
 }
 
+/* What a record cannot hold is refused here: the queue believes its callers. */
 static void message_read(struct cursor *c, struct arena *arena, struct queue_message *m)
 {
     m->tombstone = bool_read(c);
@@ -216,8 +227,10 @@ static void message_read(struct cursor *c, struct arena *arena, struct queue_mes
     m->group_id = sized_read(c, QUEUE_ID_BYTES_MAX);
     m->dedup_id = sized_read(c, QUEUE_ID_BYTES_MAX);
     m->key = sized_read(c, QUEUE_KEY_BYTES_MAX);
-    m->attributes = attributes_read(c, arena, &m->attributes_n);
-    if (m->delay_ms > TOPIC_DELAY_MS_MAX)
+    size_t bytes = m->body.n;
+    m->attributes = attributes_read(c, arena, &m->attributes_n, &bytes);
+    bool whole = m->tombstone ? m->body.n == 0 && m->key.n > 0 : m->body.n > 0;
+    if (!whole || bytes > ROUTE_MESSAGE_BYTES_MAX || m->delay_ms > TOPIC_DELAY_MS_MAX)
         c->bad = true;
 }
 
@@ -242,7 +255,7 @@ static void items_read(struct cursor *c, struct arena *arena, struct route_reque
 {
     size_t max = out->kind == ROUTE_SEND ? QUEUE_SEND_MAX : ROUTE_ITEMS_MAX;
     out->n = cursor_u16(c);
-    if (out->n < 1 || out->n > max)
+    if (out->n < 1 || out->n > max || c->left > ROUTE_ITEMS_BYTES_MAX)
         c->bad = true;
     out->items = c->bad ? NULL : arena_zeros(arena, out->n * sizeof *out->items);
     for (size_t i = 0; i < out->n && !c->bad; i++)

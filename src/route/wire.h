@@ -9,7 +9,13 @@
 #include "front/links.h"
 #include "queue/copies.h"
 
-enum { ROUTE_WIRE_VERSION = 1, ROUTE_ATTRIBUTES_MAX = 32, ROUTE_ITEMS_MAX = 128 };
+enum {
+    ROUTE_WIRE_VERSION = 1,
+    ROUTE_ATTRIBUTES_MAX = 32,
+    ROUTE_ITEMS_MAX = 128,
+    ROUTE_MESSAGE_BYTES_MAX = QUEUE_BODY_BYTES_MAX + 1024, /* with attributes, ours too */
+    ROUTE_ITEMS_BYTES_MAX = 10 << 20, /* of a request; clients' have 8 MiB, a batch of a log 12 */
+};
 
 enum route_kind {
     ROUTE_SEND = 1,

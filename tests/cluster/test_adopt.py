@@ -134,10 +134,15 @@ def a_node_does_not_come_into_a_cluster_that_is_there():
             s.client().call("CreateQueue", QueueName="ours")
             s.client().call("SendMessage", QueueUrl="ours", MessageBody="x")
             s.stop()
-        c.start(1, wait=False)
-        wait_until(lambda: c.processes[1].pid() is None, "it is refused", WAIT_S)
-        c.expected.discard(1)
-        assert "cannot be added to the cluster that etcd holds already" in c.processes[1].text(), c.processes[1].text()[-1000:]
+        key = c.folder + "/key"
+        for more, text in ((["--cluster-key", key + "-nonesuch", "--cluster", "fresh"], "No such file"),
+                           ([], "cannot be added to the cluster that etcd holds already")):
+            c.more[1] = more
+            c.start(1, wait=False)
+            wait_until(lambda: c.processes[1].pid() is None, "it is refused", WAIT_S)
+            c.expected.discard(1)
+            said = c.processes[1].text()[-1000:]
+            assert text in said and said.rsplit("leaselog: ")[-1].startswith(("cannot serve from", key)), said
         assert c.etcd("/v3/kv/range", {"key": "AA==", "range_end": "AA=="})[1]["kvs"] == before
         with Server(data=c.data(1)) as s:  # it serves on as it was
             assert s.client().counts("ours") == (1, 0, 0)

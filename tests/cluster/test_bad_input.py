@@ -67,6 +67,33 @@ def a_directory_of_another_cluster_or_broker_is_refused():
 
 
 @test
+def a_setting_that_is_wrong_is_named_and_nothing_is_stored():
+    with Cluster(etcds=1, proxy=False) as c:
+        c.wait_all_live()
+        c.stop(3)
+        short = os.path.join(c.folder, "short")
+        with open(os.open(short, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
+            f.write("fifteen letters\n")
+        long_url = "http://" + "a" * 249
+        bent = b"http://\xff".decode(errors="surrogateescape")
+        for more, text in (
+                (["--etcd", ""], "--etcd must name its etcd"),
+                (["--etcd", "", "--broker-id", "0"], "--cluster-key is for a broker of a cluster"),
+                (["--etcd", "nonesuch"], "etcd's members are named by their URLs"),
+                (["--cluster", "a/b"], "a cluster's name has 1 to 63 letters"),
+                (["--cluster-key", short], "holds 15 bytes; a cluster's key has 16 or more"),
+                (["--cluster-key", short + "-nonesuch"], "No such file"),
+                (["--etcd-password-file", short + "-nonesuch"], "No such file"),
+                (["--peer-listen", "0.0.0.0:0", "--peer-url", ""], "--peer-url must"),
+                (["--peer-from", "nonesuch"], "--peer-from must be an IP address"),
+                *((["--peer-url", url], "--peer-url must be a URL") for url in ("no url", "http://", "https://a", long_url, bent)),
+                *((["--client-url", url], "--client-url must be a URL") for url in ("no url", "ftp://a", long_url, bent))):
+            c.more[3] = more
+            refused(c, 3, text)
+            assert "check failed" not in c.processes[3].text(), more
+
+
+@test
 def an_id_that_is_taken_and_a_disk_that_was_replaced_need_to_be_told():
     with Cluster(etcds=1, proxy=False) as c:
         begin(c)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The catalogue fails: etcd's leader, its quorum, its disk, its watches; and the controller among the brokers."""
 import base64
+import os
+import shutil
+import subprocess
 import time
 
 from cases import LONG_S, ROUNDS, dice, others, pass_time, run_cases, scene
-from harness import SLOW
+from harness import SLOW, WAIT_S, Cluster, Process, free_ports, listens
 from leaselog import test, wait_until
 
 MIB = 1 << 20
@@ -186,6 +189,51 @@ def a_broker_whose_watch_was_compacted_away_hears_of_everything_all_the_same():
         wait_until(lambda: w.send(mine, "unseen-19")["outcome"] == "ok", "the cut one knows the new queues", 30 * SLOW)
         for i in range(20):
             c.wait_in_sync(f"unseen-{i}")
+
+
+def certificate(folder, name, by=None):
+    """name.pem and name.key, signed by another or by itself."""
+    at = os.path.join(folder, name)
+    signer = ["-CA", f"{by}.pem", "-CAkey", f"{by}.key", "-CAcreateserial"] if by else ["-signkey", f"{at}.key"]
+    with open(f"{at}.ext", "w") as f:
+        f.write("subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n" if by else "basicConstraints=CA:TRUE\n")
+    for command in (["req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{at}.key", "-out", f"{at}.csr", "-subj", f"/CN={name}"],
+                    ["x509", "-req", "-in", f"{at}.csr", *signer, "-out", f"{at}.pem", "-days", "2", "-extfile", f"{at}.ext"]):
+        subprocess.run(["openssl", *command], check=True, capture_output=True)
+    return at
+
+
+@test
+def etcd_is_reached_over_tls_by_who_has_a_certificate_that_it_takes():
+    if not shutil.which("openssl"):
+        return print("    skipped: openssl is not installed (scripts/packages faults)")
+    with Cluster(brokers=1, etcds=1, proxy=False) as c:
+        c.stop(1)
+        ca, stranger = certificate(c.folder, "ca"), certificate(c.folder, "stranger")
+        etcd, broker, other = certificate(c.folder, "etcd", ca), certificate(c.folder, "broker", ca), certificate(c.folder, "other", stranger)
+        client, peer = free_ports(2)
+        url, host = f"https://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
+        Process(c.folder, "tls").start(
+            ["etcd", "--name", "tls", "--data-dir", os.path.join(c.folder, "tls"), "--logger", "zap", "--listen-client-urls", url,
+             "--advertise-client-urls", url, "--listen-peer-urls", host, "--initial-advertise-peer-urls", host, "--initial-cluster",
+             f"tls={host}", "--cert-file", f"{etcd}.pem", "--key-file", f"{etcd}.key", "--client-cert-auth", "--trusted-ca-file",
+             f"{ca}.pem"], dies_with_us=True)
+        wait_until(lambda: listens(client), "etcd listens", WAIT_S)
+
+        def start(by, cert, key, wait):
+            c.more[1] = ["--etcd", url, "--etcd-ca", f"{by}.pem", "--etcd-cert", f"{cert}.pem", "--etcd-key", f"{key}.key"]
+            c.folders[1] = os.path.join(c.folder, "data-tls")
+            c.start(1, wait=wait)
+
+        for by, cert, key in ((stranger, broker, broker), (ca, other, other), (ca, broker, other), (ca, broker, "nonesuch")):
+            start(by, cert, key, wait=False)
+            wait_until(lambda: c.processes[1].pid() is None, "it is refused", WAIT_S)
+            c.expected.discard(1)
+            assert f"etcd at {url}" in c.processes[1].text(), (by, cert, key)
+        start(ca, broker, broker, wait=True)
+        c.client(1).call("CreateQueue", QueueName="q", Attributes={"allow_single_copy": "true"})
+        c.client(1).call("SendMessage", QueueUrl="q", MessageBody="x")
+        wait_until(lambda: c.client(1).counts("q") == (1, 0, 0), "it is there", WAIT_S)
 
 
 if __name__ == "__main__":

@@ -53,6 +53,9 @@ static void bounds(const struct route_request *in)
         CHECK(in->n <= QUEUE_SEND_MAX && m->key.n <= QUEUE_KEY_BYTES_MAX);
         CHECK(m->group_id.n <= QUEUE_ID_BYTES_MAX && m->dedup_id.n <= QUEUE_ID_BYTES_MAX);
         CHECK(m->body.n <= QUEUE_BODY_BYTES_MAX);
+        CHECK(m->tombstone ? m->body.n == 0 && m->key.n > 0 : m->body.n > 0);
+        for (size_t k = 0; k < m->attributes_n; k++)
+            CHECK(m->attributes[k].name.n > 0 && m->attributes[k].data_type.n > 0);
     }
 }
 

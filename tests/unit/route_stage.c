@@ -200,6 +200,12 @@ void letter_lose(struct letter *l)
     letter_end(l, ERR_BUSY, 0, BYTES_NONE);
 }
 
+void letter_answer(struct letter *l, struct buf *body)
+{
+    letter_end(l, ERR_OK, 200, buf_bytes(body));
+    buf_fini(body);
+}
+
 void letter_refuse(struct letter *l)
 {
     letter_end(l, ERR_REFUSED, 0, BYTES_NONE);
@@ -372,6 +378,8 @@ static enum err end_lease(struct queue_topic *t, struct bytes receipt, enum stor
         return ERR_INVALID;
     if (!queue_copy_is_ours(t, p))
         return ERR_NOT_LEADER;
+    if (stage.is_unready)
+        return ERR_NOT_READY;
     mark(w);
     if (s->state != STORED_LEASED)
         return s->state == STORED_DELETED ? ERR_GONE : ERR_LEASE_EXPIRED;

@@ -65,7 +65,8 @@ struct stage {
     struct stored at[PARTITIONS][MESSAGES_MAX];
     size_t n[PARTITIONS];
     bool hold_commits;
-    unsigned moves; /* that were taken, duplicates too */
+    bool is_unready; /* who leads is not ready to, yet */
+    unsigned moves;  /* that were taken, duplicates too */
     struct queue_wait *waits[8];
     size_t waits_n;
     struct http_request requests[REQUESTS_MAX];
@@ -114,6 +115,7 @@ void letter_carry(struct letter *l);   /* and its answer comes back, if there is
 void letter_lose(struct letter *l);    /* it was carried out, and its answer is lost */
 void letter_refuse(struct letter *l);  /* nobody listens */
 void carry_all(void);
+void letter_answer(struct letter *l, struct buf *body); /* by the test; takes the body */
 
 void store(uint32_t partition, const char *body, enum stored_state state);
 size_t stored_in_state(enum stored_state state);

@@ -208,6 +208,68 @@ START_TEST(a_leader_that_loses_its_office_before_the_commit_does_not_know_what_b
 }
 END_TEST
 
+START_TEST(nothing_is_sent_behind_a_fifo_message_that_may_be_lost)
+{
+    struct batch b = {.n = 2, .messages = {message("a", "1"), message("b", "1")}};
+    struct front_item items[2] = {{.err = ERR_UNKNOWN}, {.err = ERR_NOT_LEADER}};
+    struct buf body = BUF_EMPTY;
+    stage.topics[1].config.fifo = true;
+    batch_send(&b);
+    route_answer_put(ROUTE_SEND, ERR_OK, &body);
+    route_items_put(ROUTE_SEND, items, 2, &body);
+    letter_answer(letter_open(0), &body);
+    pass(1000);
+    ck_assert(b.c->answered);
+    ck_assert_uint_eq(stage.letters_n, 1);
+    ck_assert_int_eq(b.errs[0], ERR_UNKNOWN);
+    ck_assert_int_eq(b.errs[1], ERR_NOT_LEADER);
+}
+END_TEST
+
+START_TEST(a_data_directory_that_fails_is_said_to)
+{
+    struct batch b = {.n = 1, .messages = {message("a", "0")}};
+    stage.hold_commits = true;
+    batch_send(&b);
+    stage.waits[0]->err = ERR_FAILED;
+    commit();
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.errs[0], ERR_FAILED);
+}
+END_TEST
+
+/* Places in the letter of one message (WIRE.md). */
+enum { AT_VERSION = 0, AT_PARTITION = 27, AT_TOMBSTONE = 31 };
+
+/* Carries a send's letter of which one byte was bent: nothing is done. */
+static void carry_bent(size_t at, char value)
+{
+    struct batch b = {.n = 1, .messages = {message("a", "1")}};
+    size_t before = stage.letters_n;
+    batch_send(&b);
+    struct letter *l = letter_open(0);
+    l->body.at[at] = value;
+    letter_carry(l);
+    ck_assert_int_eq(l->served->answer.at[2], 14); /* CORRUPT */
+    ck_assert(!b.c->answered);                     /* nothing was done: it is tried again */
+    b.c->http->gone = true;
+    pass(1000);
+    ck_assert(b.c->answered);
+    ck_assert_uint_eq(stage.letters_n, before + 1);
+    ck_assert_uint_eq(stage.n[1], 0);
+}
+
+START_TEST(a_hop_that_the_topic_cannot_take_is_refused)
+{
+    carry_bent(AT_VERSION, ROUTE_WIRE_VERSION + 1);
+    carry_bent(AT_PARTITION, PARTITIONS);
+    carry_bent(AT_PARTITION + 3, 1);
+    carry_bent(AT_TOMBSTONE, 1); /* the topic is not compact */
+    stage.topics[2].config.fifo = true;
+    carry_bent(AT_VERSION, ROUTE_WIRE_VERSION); /* which needs a group */
+}
+END_TEST
+
 START_TEST(who_is_gone_is_not_tried_for)
 {
     struct batch b = {.n = 1, .messages = {message("a", "1")}};
@@ -262,6 +324,60 @@ START_TEST(a_delete_whose_answer_is_lost_is_tried_again)
     letter_carry(letter_open(0));
     ck_assert(b.c->answered);
     ck_assert_int_eq(b.changes[0].err, ERR_GONE); /* which fronts take for a success */
+}
+END_TEST
+
+START_TEST(a_delete_whose_leader_steps_down_before_the_commit_is_tried_again)
+{
+    store(1, "a", STORED_LEASED);
+    struct batch b = {.n = 1, .changes = {delete_of("1-0")}};
+    stage.hold_commits = true;
+    batch_change(&b);
+    letter_deliver(letter_open(0));
+    ck_assert_uint_eq(stage.waits_n, 1);
+    stage.at[1][0].state = STORED_LEASED; /* the next leader does not know of it */
+    stage.waits[0]->err = ERR_NOT_LEADER;
+    stage.hold_commits = false;
+    commit();
+    letter_carry(letter_open(0));
+    ck_assert(!b.c->answered);
+    pass(20);
+    letter_carry(letter_open(0));
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.changes[0].err, ERR_OK);
+    ck_assert_uint_eq(stored_in_state(STORED_DELETED), 1);
+}
+END_TEST
+
+START_TEST(what_a_refusal_saw_may_never_be_when_the_leader_steps_down)
+{
+    store(0, "a", STORED_DELETED);
+    struct batch b = {.n = 1, .changes = {delete_of("0-0")}};
+    stage.hold_commits = true;
+    batch_change(&b);
+    stage.at[0][0].state = STORED_LEASED; /* that delete was not committed */
+    stage.waits[0]->err = ERR_NOT_LEADER;
+    stage.hold_commits = false;
+    commit();
+    ck_assert(!b.c->answered);
+    pass(20);
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.changes[0].err, ERR_OK);
+    ck_assert_uint_eq(stored_in_state(STORED_DELETED), 1);
+}
+END_TEST
+
+START_TEST(a_leader_that_is_not_ready_is_waited_for)
+{
+    store(0, "a", STORED_LEASED);
+    struct batch b = {.n = 1, .changes = {delete_of("0-0")}};
+    stage.is_unready = true;
+    batch_change(&b);
+    ck_assert(!b.c->answered);
+    stage.is_unready = false;
+    pass(20);
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.changes[0].err, ERR_OK);
 }
 END_TEST
 
@@ -404,6 +520,36 @@ START_TEST(a_broker_that_cannot_be_reached_has_nothing)
 }
 END_TEST
 
+START_TEST(who_leads_nothing_or_does_not_know_the_topic_yet_has_nothing)
+{
+    lead(2, 2, 2, 2);
+    stage.topics[2].config.id[0] ^= 1;
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    carry_all();
+    ck_assert(c->answered);
+    ck_assert_int_eq(c->refused, ERR_OK);
+    ck_assert_uint_eq(c->poll.n, 0);
+    stage.topics[2].config.id[0] ^= 1;
+}
+END_TEST
+
+START_TEST(a_quota_that_is_full_elsewhere_is_an_error_only_to_who_does_not_wait)
+{
+    lead(1, 2, 2, 2);
+    for (int i = 0; i < 2; i++) {
+        struct client *c = client_new();
+        struct buf body = BUF_EMPTY;
+        client_poll(c, 10, i == 0 ? 0 : 1000);
+        route_answer_put(ROUTE_RECEIVE, ERR_OVER_LIMIT, &body);
+        letter_answer(letter_open(0), &body);
+        ck_assert(c->answered == (i == 0));
+        ck_assert_int_eq(c->refused, i == 0 ? ERR_OVER_LIMIT : ERR_OK);
+    }
+    pass(1000);
+}
+END_TEST
+
 START_TEST(nobody_is_asked_for_a_client_that_is_gone)
 {
     struct client *c = client_new();
@@ -423,6 +569,35 @@ START_TEST(no_lease_is_given_to_a_hop_that_is_gone)
     letter_lose(letter_open(0));
     ck_assert_uint_eq(stored_in_state(STORED_READY), 1);
     ck_assert_int_eq(stage.topics[2].receives, 0);
+}
+END_TEST
+
+START_TEST(leases_of_a_receive_that_is_refused_after_its_look_are_given_back)
+{
+    store(0, "a", STORED_READY);
+    store(1, "b", STORED_READY);
+    lead(1, 2, 2, 2);
+    stage.hold_commits = true;
+    struct client *c = client_new();
+    client_poll(c, 10, 0);
+    ck_assert_uint_eq(stored_in_state(STORED_LEASED), 1);
+    stage.waits[0]->err = ERR_NOT_ENOUGH;
+    commit();
+    ck_assert(c->answered);
+    ck_assert_int_eq(c->refused, ERR_NOT_ENOUGH);
+    client_finish(c, true);
+    ck_assert_uint_eq(stored_in_state(STORED_READY), 2);
+
+    lead(2, 2, 2, 2); /* the same in a hop */
+    c = client_new();
+    client_poll(c, 10, 0);
+    letter_deliver(letter_open(0));
+    ck_assert_uint_eq(stored_in_state(STORED_LEASED), 2);
+    stage.waits[0]->err = ERR_NOT_ENOUGH;
+    commit();
+    letter_carry(letter_open(0));
+    ck_assert_int_eq(c->refused, ERR_NOT_ENOUGH);
+    ck_assert_uint_eq(stored_in_state(STORED_READY), 2);
 }
 END_TEST
 
@@ -470,224 +645,6 @@ START_TEST(leases_that_come_after_the_request_has_ended_go_back)
 }
 END_TEST
 
-/* ---- long polls ---- */
-
-START_TEST(a_poll_is_woken_by_another_broker)
-{
-    struct client *c = client_new();
-    client_poll(c, 10, 20000);
-    carry_all();
-    ck_assert(!c->answered);
-    ck_assert_uint_eq(letters_open(), 2); /* a wait at each */
-    store(2, "late", STORED_READY);
-    polls_wake(3);
-    carry_all();
-    ck_assert(c->answered);
-    ck_assert_uint_eq(c->poll.n, 1);
-    ck_assert_uint_eq(stored_in_state(STORED_LEASED), 1);
-}
-END_TEST
-
-START_TEST(a_poll_is_woken_here_while_it_waits_elsewhere)
-{
-    struct client *c = client_new();
-    client_poll(c, 10, 20000);
-    carry_all();
-    store(0, "here", STORED_READY);
-    polls_wake(1);
-    ck_assert(c->answered);
-    ck_assert_uint_eq(c->poll.n, 1);
-}
-END_TEST
-
-START_TEST(a_poll_ends_at_its_deadline)
-{
-    struct client *c = client_new();
-    client_poll(c, 10, 2000);
-    carry_all();
-    pass(1999);
-    carry_all();
-    ck_assert(!c->answered);
-    pass(1);
-    carry_all();
-    ck_assert(c->answered);
-    ck_assert_int_eq(c->refused, ERR_OK);
-    ck_assert_uint_eq(c->poll.n, 0);
-}
-END_TEST
-
-START_TEST(polls_of_one_topic_share_a_wait_and_one_message_wakes_one)
-{
-    struct client *a = client_new(), *b = client_new();
-    lead(1, 2, 2, 2);
-    client_poll(a, 10, 20000);
-    carry_all();
-    client_poll(b, 10, 20000);
-    carry_all();
-    ck_assert_uint_eq(letters_open(), 1);
-    store(1, "one", STORED_READY);
-    int before = stage.topics[2].receives;
-    polls_wake(2);
-    carry_all();
-    ck_assert(a->answered);
-    ck_assert(!b->answered);
-    ck_assert_int_eq(stage.topics[2].receives, before + 1);
-}
-END_TEST
-
-START_TEST(what_comes_between_a_receive_and_the_wait_is_not_missed)
-{
-    lead(1, 2, 2, 2);
-    struct client *c = client_new();
-    client_poll(c, 10, 20000);
-    letter_carry(letter_open(0));
-    store(1, "between", STORED_READY);
-    carry_all();
-    ck_assert(c->answered);
-    ck_assert_uint_eq(c->poll.n, 1);
-}
-END_TEST
-
-START_TEST(a_poll_finds_the_broker_that_leads_from_now_on)
-{
-    lead(1, 1, 1, 1);
-    struct client *c = client_new();
-    client_poll(c, 10, 20000);
-    ck_assert_uint_eq(stage.letters_n, 0);
-    lead(1, 1, 3, 1);
-    store(2, "moved", STORED_READY);
-    pass(FRONT_REFRESH_MS);
-    carry_all();
-    ck_assert(c->answered);
-    ck_assert_uint_eq(c->poll.n, 1);
-}
-END_TEST
-
-START_TEST(a_wait_that_cannot_be_made_is_tried_again_later)
-{
-    lead(1, 2, 2, 2);
-    struct client *c = client_new();
-    client_poll(c, 10, 20000);
-    letter_carry(letter_open(0));
-    letter_refuse(letter_open(0));
-    ck_assert_uint_eq(letters_open(), 0);
-    store(1, "later", STORED_READY);
-    pass(FRONT_REFRESH_MS);
-    carry_all();
-    pass(1000);
-    carry_all();
-    ck_assert(c->answered);
-    ck_assert_uint_eq(c->poll.n, 1);
-}
-END_TEST
-
-/* ---- bytes ---- */
-
-static void fill(struct front_item *item, struct queue_message *m, struct queue_attribute *a)
-{
-    *a = (struct queue_attribute){BYTES_OF("n"), BYTES_OF("Binary.x"), true, BYTES_OF("\0\1")};
-    *m = message("body", "key");
-    m->delay_ms = 5000;
-    m->trace = BYTES_OF("Root=1");
-    m->group_id = BYTES_OF("g");
-    m->dedup_id = BYTES_OF("d");
-    m->tombstone = true;
-    m->attributes = a;
-    m->attributes_n = 1;
-    memset(m->body_md5, 9, sizeof m->body_md5);
-    *item = (struct front_item){.partition = 3, .message = m};
-}
-
-START_TEST(a_message_arrives_as_it_was_sent_and_a_part_of_it_is_refused)
-{
-    struct queue_attribute a;
-    struct queue_message m;
-    struct front_item item, *items[] = {&item};
-    struct front_hop hop = {.kind = FRONT_SEND, .strict = true, .items = items, .n = 1};
-    struct buf b = BUF_EMPTY;
-    struct arena arena;
-    struct route_request in;
-    arena_init(&arena, NULL, 0);
-    fill(&item, &m, &a);
-    memset(hop.topic, 4, sizeof hop.topic);
-    route_hop_put(&hop, 777, &b);
-    ck_assert_int_eq(route_request_read(buf_bytes(&b), &arena, &in), ERR_OK);
-    ck_assert_int_eq(in.kind, ROUTE_SEND);
-    ck_assert(in.strict);
-    ck_assert_uint_eq(in.left_ms, 777);
-    ck_assert_uint_eq(in.items[0].partition, 3);
-    const struct queue_message *got = in.items[0].message;
-    ck_assert(bytes_equal(got->body, m.body) && bytes_equal(got->key, m.key));
-    ck_assert(bytes_equal(got->trace, m.trace) && bytes_equal(got->group_id, m.group_id));
-    ck_assert(bytes_equal(got->dedup_id, m.dedup_id) && got->tombstone);
-    ck_assert_int_eq(got->delay_ms, 5000);
-    ck_assert_mem_eq(got->body_md5, m.body_md5, 16);
-    ck_assert_uint_eq(got->attributes_n, 1);
-    ck_assert(got->attributes[0].binary && bytes_equal(got->attributes[0].value, a.value));
-    for (size_t n = 0; n < b.n; n++)
-        ck_assert_int_eq(route_request_read((struct bytes){b.at, n}, &arena, &in), ERR_CORRUPT);
-    buf_put_u8(&b, 0);
-    ck_assert_int_eq(route_request_read(buf_bytes(&b), &arena, &in), ERR_CORRUPT);
-    b.at[2] = 2; /* a second hop */
-    ck_assert_int_eq(route_request_read((struct bytes){b.at, b.n - 1}, &arena, &in), ERR_CORRUPT);
-    buf_fini(&b);
-    arena_fini(&arena);
-}
-END_TEST
-
-START_TEST(what_is_received_arrives_as_it_was_and_a_part_of_it_is_refused)
-{
-    struct queue_attribute a = {BYTES_OF("n"), BYTES_OF("String"), false, BYTES_OF("v")};
-    struct queue_receive request = {.max = 10};
-    struct queue_received got[QUEUE_BATCH_MAX];
-    struct queue_received m = {.body = BYTES_OF("body"),
-                               .receive_count = 3,
-                               .number = 17,
-                               .sent_wall_ms = 5,
-                               .first_received_wall_ms = 6,
-                               .partition = 2,
-                               .group_id = BYTES_OF("g"),
-                               .dedup_id = BYTES_OF("d"),
-                               .key = BYTES_OF("k"),
-                               .origin = BYTES_OF("o"),
-                               .trace = BYTES_OF("t"),
-                               .attributes = &a,
-                               .attributes_n = 1,
-                               .receipt = "receipt"};
-    struct arena arena;
-    struct buf b = BUF_EMPTY;
-    enum err e = ERR_IO;
-    arena_init(&arena, NULL, 0);
-    struct front_hop hop = {
-        .kind = FRONT_RECEIVE, .receive = &request, .arena = &arena, .received = got};
-    route_answer_put(ROUTE_RECEIVE, ERR_OK, &b);
-    route_received_put(&m, 1, &b);
-    ck_assert_int_eq(route_hop_read(buf_bytes(&b), &hop, &e), ERR_OK);
-    ck_assert_int_eq(e, ERR_OK);
-    ck_assert_uint_eq(hop.received_n, 1);
-    ck_assert(bytes_equal(got[0].body, m.body) && bytes_equal(got[0].origin, m.origin));
-    ck_assert(bytes_equal(got[0].group_id, m.group_id) && bytes_equal(got[0].key, m.key));
-    ck_assert(bytes_equal(got[0].dedup_id, m.dedup_id) && bytes_equal(got[0].trace, m.trace));
-    ck_assert_str_eq(got[0].receipt, "receipt");
-    ck_assert_uint_eq(got[0].number, 17);
-    ck_assert_uint_eq(got[0].receive_count, 3);
-    ck_assert(bytes_equal(got[0].attributes[0].value, a.value));
-    for (size_t n = 0; n < b.n; n++)
-        ck_assert_int_eq(route_hop_read((struct bytes){b.at, n}, &hop, &e), ERR_CORRUPT);
-    buf_fini(&b);
-    arena_fini(&arena);
-}
-END_TEST
-
-START_TEST(errors_arrive_as_they_were)
-{
-    const enum err all[] = {ERR_OK, ERR_GONE, ERR_TOPIC_FULL, ERR_NOT_LEADER, ERR_UNKNOWN};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        ck_assert_int_eq(route_err_of_code(route_err_code(all[i])), all[i]);
-    ck_assert_int_eq(route_err_of_code(9999), ERR_UNKNOWN);
-}
-END_TEST
-
 static TCase *tcase_of(const char *name, const TTest *const *tests, size_t n)
 {
     TCase *t = tcase_create(name);
@@ -715,33 +672,31 @@ Suite *suite_new(void)
               without_a_leader_a_send_ends_at_its_deadline,
               a_send_whose_answer_is_lost_is_not_sent_again,
               a_leader_that_loses_its_office_before_the_commit_does_not_know_what_became_of_a_send,
+              nothing_is_sent_behind_a_fifo_message_that_may_be_lost,
+              a_data_directory_that_fails_is_said_to, a_hop_that_the_topic_cannot_take_is_refused,
               who_is_gone_is_not_tried_for));
     suite_add_tcase(s,
                     TCASE("receipts", deletes_across_leaders_keep_their_order_and_their_errors,
                           garbage_alone_asks_nobody, a_delete_whose_answer_is_lost_is_tried_again,
+                          a_delete_whose_leader_steps_down_before_the_commit_is_tried_again,
+                          what_a_refusal_saw_may_never_be_when_the_leader_steps_down,
+                          a_leader_that_is_not_ready_is_waited_for,
                           a_lease_that_was_ended_by_a_call_whose_answer_is_lost_has_ended,
                           a_delete_that_never_hears_an_answer_is_unknown));
     suite_add_tcase(s, TCASE("topic", counts_are_summed_over_leaders,
                              a_count_that_cannot_be_had_is_an_error, a_purge_goes_to_all_leaders));
     suite_add_tcase(s, TCASE("receive", what_is_here_is_received_first,
+                             who_leads_nothing_or_does_not_know_the_topic_yet_has_nothing,
+                             a_quota_that_is_full_elsewhere_is_an_error_only_to_who_does_not_wait,
                              the_others_are_asked_in_turn_until_one_has_something,
                              nothing_anywhere_is_answered_with_nothing,
                              a_receive_whose_answer_is_lost_is_not_tried_again,
                              a_broker_that_cannot_be_reached_has_nothing,
                              nobody_is_asked_for_a_client_that_is_gone,
                              no_lease_is_given_to_a_hop_that_is_gone,
+                             leases_of_a_receive_that_is_refused_after_its_look_are_given_back,
                              leases_whose_hop_was_not_answered_are_given_back,
                              leases_of_another_broker_go_back_there_when_the_answer_was_not_written,
                              leases_that_come_after_the_request_has_ended_go_back));
-    suite_add_tcase(s, TCASE("polls", a_poll_is_woken_by_another_broker,
-                             a_poll_is_woken_here_while_it_waits_elsewhere,
-                             a_poll_ends_at_its_deadline,
-                             polls_of_one_topic_share_a_wait_and_one_message_wakes_one,
-                             what_comes_between_a_receive_and_the_wait_is_not_missed,
-                             a_poll_finds_the_broker_that_leads_from_now_on,
-                             a_wait_that_cannot_be_made_is_tried_again_later));
-    suite_add_tcase(s, TCASE("bytes", a_message_arrives_as_it_was_sent_and_a_part_of_it_is_refused,
-                             what_is_received_arrives_as_it_was_and_a_part_of_it_is_refused,
-                             errors_arrive_as_they_were));
     return s;
 }
