@@ -19,7 +19,7 @@ static size_t bucket_of(uint64_t value)
 static uint64_t bucket_top(size_t bucket)
 {
     size_t octave = bucket >> BENCH_HISTOGRAM_BITS;
-    if (octave <= 1)
+    if (octave == 0)
         return bucket;
     unsigned shift = (unsigned)octave - 1;
     uint64_t lead = bucket - ((size_t)shift << BENCH_HISTOGRAM_BITS);

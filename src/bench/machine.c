@@ -160,6 +160,9 @@ bool bench_process_read(pid_t pid, char name[32], uint64_t *cpu_ns)
                &system) != 2)
         return false;
     (void)snprintf(name, 32, "%.*s", (int)(close - open - 1), open + 1);
+    for (char *c = name; *c != '\0'; c++) /* a process may call itself anything */
+        if (!isprint((unsigned char)*c))
+            *c = '?';
     *cpu_ns = (user + system) * (1000000000 / (unsigned long long)sysconf(_SC_CLK_TCK));
     return true;
 }

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/result.h"
 
-#include <stdio.h>
+#include <string.h>
 
 const char *const bench_operation_names[BENCH_OPS_N] = {"send", "receive", "delete"};
 
-static int cut(struct bytes text, size_t room)
+/* A text from outside, cut to the room there is. It will be shown, so nothing stays in it that
+ * could command a terminal. */
+static void text_store(char *out, size_t room, struct bytes text)
 {
-    return (int)(text.n < room ? text.n : room - 1);
+    const unsigned char *at = text.at;
+    size_t n = text.n < room ? text.n : room - 1;
+    for (size_t i = 0; i < n; i++)
+        out[i] = at[i] >= ' ' && at[i] < 127 ? (char)at[i] : '?';
+    out[n] = '\0';
 }
 
 void bench_result_failed(struct bench_result *r, struct bytes code, struct bytes text)
 {
-    for (size_t i = 0; i < r->failures_n; i++) {
-        struct bench_failure *f = &r->failures[i];
-        size_t n = (size_t)cut(code, sizeof f->code);
-        if (strlen(f->code) == n && (n == 0 || memcmp(f->code, code.at, n) == 0)) {
-            f->n++;
+    struct bench_failure one = {.n = 1};
+    text_store(one.code, sizeof one.code, code);
+    text_store(one.text, sizeof one.text, text);
+    for (size_t i = 0; i < r->failures_n; i++)
+        if (strcmp(r->failures[i].code, one.code) == 0) {
+            r->failures[i].n++;
             return;
         }
-    }
-    if (r->failures_n == BENCH_FAILURES_MAX) {
+    if (r->failures_n < BENCH_FAILURES_MAX)
+        r->failures[r->failures_n++] = one;
+    else
         r->failures_other++;
-        return;
-    }
-    struct bench_failure *f = &r->failures[r->failures_n++];
-    f->n = 1;
-    (void)snprintf(f->code, sizeof f->code, "%.*s", cut(code, sizeof f->code),
-                   code.n == 0 ? "" : (const char *)code.at);
-    (void)snprintf(f->text, sizeof f->text, "%.*s", cut(text, sizeof f->text),
-                   text.n == 0 ? "" : (const char *)text.at);
 }
 
 uint64_t bench_result_failures(const struct bench_result *r)

@@ -52,7 +52,7 @@ struct bench_result {
     bool gave_up;     /* nothing but failures */
 };
 
-/* One more failure; texts are cut to fit. */
+/* One more failure; texts are cut to fit, and what is not plain ASCII in them becomes '?'. */
 void bench_result_failed(struct bench_result *r, struct bytes code, struct bytes text);
 uint64_t bench_result_failures(const struct bench_result *r);
 

@@ -2,7 +2,7 @@
 #include "cli/bench_report.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 /* Of a topic's settings, those that say what a message costs. */
 static const char *const telling[] = {"fifo",    "partitions", "copies",
@@ -78,6 +78,13 @@ static json_int_t stat_of(const json_t *about, const char *name)
     return json_integer_value(json_object_get(json_object_get(about, "stats"), name));
 }
 
+/* Its counters go on, so it told them and was not started anew in between. */
+static bool has_counters(const struct cli_bench_report *r)
+{
+    return r->before != NULL && r->after != NULL &&
+           stat_of(r->after, "commit_rounds") >= stat_of(r->before, "commit_rounds");
+}
+
 static const char *text_of(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
@@ -122,9 +129,7 @@ static json_t *errors_json(const struct bench_result *b)
     json_t *errors = json_array();
     for (size_t i = 0; i < b->failures_n; i++) {
         const struct bench_failure *f = &b->failures[i];
-        /* The broker's text was cut at a byte: what is no UTF-8 then is left out. */
-        json_t *one = json_pack("{s:I}", "count", (json_int_t)f->n);
-        json_object_set_new(one, "code", json_string(f->code));
+        json_t *one = json_pack("{s:I, s:s}", "count", (json_int_t)f->n, "code", f->code);
         if (f->text[0] != '\0')
             json_object_set_new(one, "message", json_string(f->text));
         json_array_append_new(errors, one);
@@ -158,7 +163,7 @@ static json_t *broker_json(const struct cli_bench_report *r)
         json_object_set_new(root, "name", json_string(text_of(r->before, "name")));
         json_object_set_new(root, "version", json_string(text_of(r->before, "version")));
     }
-    if (r->before != NULL && r->after != NULL) {
+    if (has_counters(r)) {
         json_object_set_new(
             root, "commit_rounds",
             json_integer(stat_of(r->after, "commit_rounds") - stat_of(r->before, "commit_rounds")));
@@ -225,27 +230,33 @@ static void times_print(const char *name, uint64_t n, const struct bench_histogr
     printf(" %9.3f\n", (double)h->max / 1e6);
 }
 
+/* What the broker tells, as JSON in ASCII: it may hold anything. */
+static void value_print(const char *before, const json_t *value)
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    printf("%s%s", before, text == NULL ? "?" : text);
+    free(text);
+}
+
 static void setting_print(const struct cli_bench_report *r)
 {
     const struct bench_load *load = r->load;
     printf("machine    %ld cores, %s%s%s\n", r->machine->cores, r->machine->kernel,
            r->machine->processor[0] == '\0' ? "" : ", ", r->machine->processor);
-    printf("broker     %s at %s%s\n",
-           r->before == NULL ? "of unknown kind (it has no /v1)" : text_of(r->before, "name"),
-           r->server, r->load->address->loopback ? ", on this machine" : "");
-    if (r->before != NULL)
-        printf("           version %s\n", text_of(r->before, "version"));
-    printf("topic     ");
+    printf("broker     %s%s", r->server, load->address->loopback ? ", on this machine" : "");
+    if (r->before == NULL)
+        printf(", which does not tell what it is (no /v1)");
+    for (size_t i = 0; r->before != NULL && i < 2; i++)
+        value_print(i == 0 ? ": " : " ", json_object_get(r->before, i == 0 ? "name" : "version"));
+    printf("\ntopic     %s", r->topic == NULL ? " nothing is told of it" : "");
     for (size_t i = 0; i < sizeof telling / sizeof telling[0]; i++) {
-        json_t *value = json_object_get(r->topic, telling[i]);
-        char *text = value == NULL ? NULL : json_dumps(value, JSON_ENCODE_ANY);
-        if (text != NULL)
-            printf(" %s=%s", telling[i], text);
-        free(text);
+        if (json_object_get(r->topic, telling[i]) == NULL)
+            continue;
+        printf(" %s", telling[i]);
+        value_print("=", json_object_get(r->topic, telling[i]));
     }
-    printf("%s\nload       %s: %u connections, batches of %u, bodies of %zu bytes",
-           r->topic == NULL ? " nothing is told of it" : "", r->mode, load->connections,
-           load->batch, load->body_bytes);
+    printf("\nload       %s: %u connections, batches of %u, bodies of %zu bytes", r->mode,
+           load->connections, load->batch, load->body_bytes);
     if (load->groups > 0)
         printf(", %u message groups", load->groups);
     if (load->rate > 0)
@@ -272,6 +283,8 @@ static void remarks_print(const struct cli_bench_report *r)
         printf("remark     it ended early: a signal came\n");
     if (b->gave_up)
         printf("remark     it ended early: request upon request failed\n");
+    if (r->before != NULL && r->after != NULL && !has_counters(r))
+        printf("remark     the broker was started anew meanwhile\n");
     if (b->reconnects > 0)
         printf("remark     %llu times a connection was opened again\n",
                (unsigned long long)b->reconnects);
@@ -313,7 +326,7 @@ void cli_bench_report_print(const struct cli_bench_report *r)
     printf("%s this program: %.1f us a request, %.2f cores\n",
            b->broker_pid != 0 ? "          " : "processor ", us_each(b->own_cpu_ns, requests(b)),
            share(r, b->own_cpu_ns));
-    if (r->before != NULL && r->after != NULL)
+    if (has_counters(r))
         printf(
             "commits    %lld in all of the run; a sync takes %lld us on average\n",
             (long long)(stat_of(r->after, "commit_rounds") - stat_of(r->before, "commit_rounds")),

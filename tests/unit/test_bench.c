@@ -146,8 +146,9 @@ START_TEST(an_answer_that_this_client_does_not_take_is_refused_with_a_sentence)
         enum err e;
     } rows[] = {
         {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", ERR_CORRUPT},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\nContent-Length: 2\r\n\r\n", ERR_CORRUPT},
         {"HTTP/1.1 200 OK\r\n\r\n", ERR_CORRUPT},
-        {"HTTP/1.1 100 Continue\r\n\r\n", ERR_CORRUPT},
+        {"HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n", ERR_CORRUPT},
         {"HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n", ERR_TOO_BIG},
         {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999999\r\n\r\n", ERR_TOO_BIG},
         {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", ERR_CORRUPT},
@@ -166,7 +167,7 @@ START_TEST(an_answer_that_this_client_does_not_take_is_refused_with_a_sentence)
         {"HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 2\r\n\r\n", ERR_CORRUPT},
         {"HTTP/1.1 200 OK\nContent-Length: 2\r\n\r\n", ERR_CORRUPT},
         {"HTTP/1.1 200 OK\r\nA: b\nContent-Length: 2\r\n\r\n", ERR_CORRUPT},
-        {"HTTP/1.1 200 OK\r\nA: b\rContent-Length: 2\r\n\r\n", ERR_CORRUPT},
+        {"HTTP/1.1 200 OK\r\nA: b\rC: d\r\nContent-Length: 2\r\n\r\n", ERR_CORRUPT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct bench_answer a;
@@ -341,6 +342,16 @@ START_TEST(failures_are_counted_by_kind_and_never_outgrow_their_room)
 }
 END_TEST
 
+START_TEST(no_text_of_a_failure_can_command_a_terminal)
+{
+    struct bench_result *r = mem_new(sizeof *r);
+    bench_result_failed(r, BYTES_OF("\x1b[2J\x7f\0c"), BYTES_OF("a\r\n\xc2\x9b b"));
+    ck_assert_str_eq(r->failures[0].code, "?[2J??c");
+    ck_assert_str_eq(r->failures[0].text, "a???? b");
+    mem_free(r);
+}
+END_TEST
+
 /* ---- addresses and loads ---- */
 
 START_TEST(an_address_is_a_plain_http_url)
@@ -421,6 +432,7 @@ Suite *suite_new(void)
     tcase_add_test(t, more_messages_than_were_asked_for_are_refused);
     tcase_add_test(t, faults_are_named_as_sqs_names_them);
     tcase_add_test(t, failures_are_counted_by_kind_and_never_outgrow_their_room);
+    tcase_add_test(t, no_text_of_a_failure_can_command_a_terminal);
     tcase_add_test(t, an_address_is_a_plain_http_url);
     tcase_add_test(t, a_load_that_would_not_fit_is_refused);
     suite_add_tcase(s, t);
