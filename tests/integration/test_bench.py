@@ -105,6 +105,8 @@ def what_is_not_on_this_machine_or_cannot_be_meant_is_refused_before_anything_is
 
 @test
 def an_answer_that_it_cannot_read_ends_it_at_once_and_is_named():
+    posts = []
+
     class Chunked(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -112,6 +114,7 @@ def an_answer_that_it_cannot_read_ends_it_at_once_and_is_named():
             self.send_error(404)
 
         def do_POST(self):
+            posts.append(self.headers["X-Amz-Target"].split(".")[1])
             self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(200)
             self.send_header("Transfer-Encoding", "chunked")
@@ -128,6 +131,7 @@ def an_answer_that_it_cannot_read_ends_it_at_once_and_is_named():
     try:
         code, out, err = cli(None, "bench", "send", "-c", "1", "--seconds", "60", "--server", f"http://127.0.0.1:{front.server_port}")
         assert code == 1 and "chunked" in err, (code, out, err)
+        assert posts == ["CreateQueue", "SendMessage", "DeleteQueue"], posts
     finally:
         front.shutdown()
         front.server_close()
