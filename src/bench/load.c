@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/load.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -456,6 +457,7 @@ static void loop(struct run *r)
         uint64_t wait_ns = until > now_ns ? until - now_ns : 0;
         struct timespec wait = {.tv_nsec = (long)wait_ns}; /* below a second: a tick at most */
         int n = epoll_pwait2(r->epoll, events, EVENTS_MAX, &wait, NULL);
+        CHECK(n >= 0 || errno == EINTR); /* Linux has it since 5.11 */
         now_ns = bench_now_ns();
         schedule(r, now_ns); /* first: what is due must not wait for the answers of others */
         for (int i = 0; i < n && r->phase != DONE; i++)
