@@ -105,12 +105,13 @@ def json_texts():
         write("json", name, text.split(b"\r\n\r\n" if b"\r\n\r\n" in text else b"\n\n", 1)[1])
 
 
-def message(delay=0, group=b"", dedup=b"", body=b"body"):
-    flags = 1 | (2 if delay else 0) | (32 if group else 0) | (64 if dedup else 0)
+def message(delay=0, group=b"", dedup=b"", body=b"body", repeat=None):
+    flags = 1 | (2 if delay else 0) | (32 if group else 0) | (64 if dedup else 0) | (1024 if repeat else 0)
     out = varint(flags) + bytes(range(16)) + bytes(16) + time(1000) + time(7)
     out += time(delay) if delay else b""
     out += sized(group) + b"g" * 16 if group else b""
     out += sized(dedup) + b"d" * 16 + time(300000) if dedup else b""
+    out += b"".join(varint(v) for v in repeat or ())
     return 1, out + body
 
 
@@ -129,7 +130,8 @@ def records():
     rest = [(9, varint(1) + varint(1) + varint(2)), (10, varint(2)), (11, varint(4) + time(9000))]
     steps = bytes([0x22]) + bytes(range(12)) * 3 + bytes([1, 5, 4, 0, 9, 10, 255, 1, 7, 2, 8, 1, 11, 50, 1, 9])
     life = [GROUP] + [message(), message(5000), message(0, b"g", b"d"), message(0, b"g")] * 2
-    for name, wanted in (("life", life), ("leases", life + [lease((0, 4)), done, extend]), ("moves", life + [lease((0, 4)), move, (1, moved), closed]),
+    again = [message(repeat=key) for key in ((2, 7, 5, 0), (2, 7, 6, 1), (2, 7, 5, 0), (3, 2**40, 900, 1023), (3, 2**40, 900, 800), (2, 8, 1, 1))]
+    for name, wanted in (("life", life), ("leases", life + [lease((0, 4)), done, extend]), ("moves", life + [lease((0, 4)), move, (1, moved), closed]), ("repeats", [GROUP] + again),
                          ("called-off", life + [lease((0, 2)), move, called_off]), ("rest", life + rest), ("dropped", life + [(2, varint(1) + varint(1) + varint(2) + varint(0) + b"\0")])):
         text = b"".join(bytes([t, len(p)]) + p for t, p in wanted)
         write("record", name, text + b"\0" + steps)
@@ -148,8 +150,11 @@ def snapshots():
     origins = varint(1) + b"o" * 16 + varint(2) + varint(1) + varint(1) + varint(5) + varint(3)
     empty = varint(1) + varint(0) * 4 + varint(2**64 - 1) * 2 + varint(0) * 6
     full = head + delays + varint(1) + group + move + dedup + origins
+    fronts = varint(2) + varint(2) + varint(7) + varint(5) + varint(2) + varint(5) + varint(1) + b"i" * 16 + varint(6) + varint(3) + b"j" * 16 + \
+        varint(9) + varint(2**40) + varint(900) + varint(1) + varint(1023) + varint(0) + b"k" * 16
+    with_fronts = varint(3) + full[1:] + varint(60) + b"\1" + varint(0) + fronts
     steps = bytes([0x22]) + bytes([1, 5, 4, 0, 9, 10, 255, 1, 7, 2, 8, 1, 11, 50, 1, 9, 3, 4, 8, 0, 1, 0, 33, 0, 48, 6, 2, 10, 15, 1])
-    for name, state in (("empty", empty), ("full", full), ("no-moves", head + delays + varint(1) + group + varint(0) * 4)):
+    for name, state in (("empty", empty), ("full", full), ("fronts", with_fronts), ("no-moves", head + delays + varint(1) + group + varint(0) * 4)):
         for fifo in (0, 1):
             write("snapshot", "%s-%d" % (name, fifo), struct.pack("<H", len(state)) + state + bytes([steps[0] | fifo]) + steps[1:])
 
