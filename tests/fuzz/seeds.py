@@ -299,10 +299,10 @@ def peers():
 
 def hops():
     def head(kind, left=1000):
-        return struct.pack("<BBBB16sI", 1, kind, 1, 1, b"t" * 16, left) + sized(b"default")
+        return struct.pack("<BBBB16sI", 2, kind, 1, 1, b"t" * 16, left) + sized(b"default")
 
     attribute = b"\1" + sized(b"n") + sized(b"Binary") + b"\1" + sized(b"\0v")
-    message = struct.pack("<IBq16s", 2, 0, -1, b"m" * 16) + sized(b"body") + sized(b"") + sized(b"g") + sized(b"d") + sized(b"k") + attribute
+    message = struct.pack("<IQQQBq16s", 2, 7, 1030, 7, 0, -1, b"m" * 16) + sized(b"body") + sized(b"") + sized(b"g") + sized(b"d") + sized(b"k") + attribute
     write("hop", "send", b"\0" + head(1) + struct.pack("<H", 2) + message * 2)
     write("hop", "change", b"\0" + head(2) + struct.pack("<HIBq", 1, 3, 0, 5000) + sized(b"receipt"))
     write("hop", "purge", b"\0" + head(3) + struct.pack("<HII", 2, 0, 1))
@@ -311,13 +311,13 @@ def hops():
     write("hop", "wait", b"\0" + head(6) + struct.pack("<I", 20))
     write("hop", "give_back", b"\0" + head(7, 0) + struct.pack("<H", 2) + sized(b"r1") + sized(b"r2"))
     write("hop", "move", b"\0" + head(8) + struct.pack("<IQq", 3, 7, 60000) + sized(b"a record"))
-    write("hop", "answer-move", b"\7" + struct.pack("<BBHI", 1, 8, 19, 2))
+    write("hop", "answer-move", b"\7" + struct.pack("<BBHI", 2, 8, 19, 2))
     items = {1: struct.pack("<HI16sIQBQQ", 10, 2, b"i" * 16, 1, 2, 0, 3, 4), 2: struct.pack("<HI", 19, 3), 3: struct.pack("<HIQ", 0, 0, 9), 4: struct.pack("<HIQQQQ", 0, 0, 1, 2, 3, 4)}
     for kind, item in items.items():
-        write("hop", f"answer-{kind}", bytes([kind]) + struct.pack("<BBHH", 1, kind, 0, 3) + item * 3)
+        write("hop", f"answer-{kind}", bytes([kind]) + struct.pack("<BBHH", 2, kind, 0, 3) + item * 3)
     got = struct.pack("<16s16sqqIIQB", b"i" * 16, b"m" * 16, 1, 2, 3, 0, 4, 0) + b"".join(sized(x) for x in (b"body", b"", b"g", b"d", b"k", b"o", b"receipt")) + attribute
-    write("hop", "answer-5", b"\5" + struct.pack("<BBHH", 1, 5, 0, 2) + got * 2)
-    write("hop", "answer-6", b"\6" + struct.pack("<BBHI", 1, 6, 0, 3))
+    write("hop", "answer-5", b"\5" + struct.pack("<BBHH", 2, 5, 0, 2) + got * 2)
+    write("hop", "answer-6", b"\6" + struct.pack("<BBHI", 2, 6, 0, 3))
 
 
 for make in (fronts, aws_json, query, http, json_texts, records, snapshots, batches, raws, hops, receipts, catalog, rest, stores, peers):
