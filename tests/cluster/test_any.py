@@ -87,5 +87,49 @@ def a_send_at_another_broker_outlives_the_leader():
         assert clients[other].counts("q") == (1, 0, 0)
 
 
+def ids(client):
+    """Message ids in the queue, each as often as it is there."""
+    return sorted(m["MessageId"] for m in client.call("ReceiveMessage", QueueUrl="q", MaxNumberOfMessages=10, VisibilityTimeout=0).get("Messages", []))
+
+
+@test
+def a_send_whose_answer_is_lost_between_two_brokers_is_there_once():
+    with Cluster(etcds=1) as c:
+        c.client(1).call("CreateQueue", QueueName="q")
+        c.wait_in_sync("q")
+        leader = c.wait_leader("q")
+        other, body, got = following(leader), "x" * 60000, []
+        way = f"{other}>{leader}"
+        c.way(way, mode="deaf")
+        before = c.ask_proxy(ways=True)[way]["bytes"]
+        sender = threading.Thread(target=lambda: got.append(c.client(other).raw("POST", "/v1/topics/q/messages", body.encode())))
+        sender.start()
+        wait_until(lambda: c.ask_proxy(ways=True)[way]["bytes"] > before + len(body), "the leader is asked to store it")
+        time.sleep(0.2)  # so that it does; if it does not, the repeat does
+        c.ask_proxy(**{"break": way})
+        c.heal()
+        sender.join()
+        status, answer, _ = got[0]
+        assert status == 201, got
+        c.wait_in_sync("q")
+        assert c.client(leader).counts("q") == (1, 0, 0)
+        assert ids(c.client(leader)) == [json.loads(answer)["id"]], answer
+
+
+@test
+def a_send_outlives_a_leader_that_stands_still_with_it():
+    with Cluster(etcds=1, proxy=False, ttl_s=2) as c:
+        c.client(1).call("CreateQueue", QueueName="q")
+        c.wait_in_sync("q")
+        leader = c.wait_leader("q")
+        other = following(leader)
+        c.pause(leader)
+        sent = c.client(other).call("SendMessage", QueueUrl="q", MessageBody="x")["MessageId"]
+        c.resume(leader)
+        c.wait_in_sync("q")
+        assert c.client(other).counts("q") == (1, 0, 0)
+        assert ids(c.client(other)) == [sent]
+
+
 if __name__ == "__main__":
     run_cases(globals())
