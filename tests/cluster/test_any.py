@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Any broker takes any request: clients need not know who leads."""
+import glob
 import json
+import os
+import subprocess
 import threading
 import time
 
 from cases import run_cases
 from harness import Cluster
-from leaselog import test, wait_until
+from leaselog import BINARY, test, wait_until
 
 BROKERS = (1, 2, 3)
 PARTITIONS = 6
@@ -92,6 +95,13 @@ def ids(client):
     return sorted(m["MessageId"] for m in client.call("ReceiveMessage", QueueUrl="q", MaxNumberOfMessages=10, VisibilityTimeout=0).get("Messages", []))
 
 
+def dumped(c, b):
+    """Records of the one log that the broker has."""
+    log = glob.glob(os.path.join(c.data(b), "t", "*", "0"))[0].split(os.sep)
+    out = subprocess.run([BINARY, "dump", c.data(b), log[-2], log[-1], "--json"], capture_output=True, check=True).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
 @test
 def a_send_whose_answer_is_lost_between_two_brokers_is_there_once():
     with Cluster(etcds=1) as c:
@@ -114,6 +124,9 @@ def a_send_whose_answer_is_lost_between_two_brokers_is_there_once():
         c.wait_in_sync("q")
         assert c.client(leader).counts("q") == (1, 0, 0)
         assert ids(c.client(leader)) == [json.loads(answer)["id"]], answer
+        c.stop(leader)
+        keys = [r.get("repeat_key", {}) for r in dumped(c, leader) if r["type"] == "MESSAGE"]
+        assert [k.get("broker") for k in keys] == [other] and keys[0]["life"] > 0, keys
 
 
 @test
