@@ -320,5 +320,21 @@ def hops():
     write("hop", "answer-6", b"\6" + struct.pack("<BBHI", 2, 6, 0, 3))
 
 
-for make in (fronts, aws_json, query, http, json_texts, records, snapshots, batches, raws, hops, receipts, catalog, rest, stores, peers):
+def answers():
+    head = b"HTTP/1.1 200 OK\r\nDate: Mon, 30 Nov 2026 02:28:40 GMT\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n"
+    message = {"MessageId": "i", "ReceiptHandle": "r\u00e9", "MD5OfBody": "0" * 32, "Body": "00000000000000000042xxxx"}
+    bodies = {"empty": {}, "received": {"Messages": [message, dict(message, Attributes={"SentTimestamp": "1"})]},
+              "batch": {"Successful": [{"Id": "0"}], "Failed": [{"Id": "1", "Code": "InternalError", "Message": "m", "SenderFault": False}]},
+              "fault": {"__type": "com.amazonaws.sqs#QueueDoesNotExist", "message": "there is no such queue"}}
+    for name, body in bodies.items():
+        text = json.dumps(body).encode()
+        write("answer", name, head % len(text) + text)
+        write("answer", "body-" + name, text)
+    for name, lines in (("closes", "1.0 503 Busy\r\nConnection: x, keep-alive ,close\r\nContent-Length: 0"), ("bodiless", "1.1 204 No Content"),
+                        ("chunked", "1.1 200 OK\r\nTransfer-Encoding: chunked"), ("too-long", "1.1 200 OK\r\nContent-Length: 99999999999999999999"),
+                        ("folded", "1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 1"), ("interim", "1.1 100 Continue")):
+        write("answer", name, b"HTTP/" + lines.encode() + b"\r\n\r\n")
+
+
+for make in (answers, fronts, aws_json, query, http, json_texts, records, snapshots, batches, raws, hops, receipts, catalog, rest, stores, peers):
     make()
