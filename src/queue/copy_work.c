@@ -438,12 +438,20 @@ static void adopt(struct queue_partition *p, uint64_t incarnation)
 static void cut(struct queue_partition *p, uint64_t end)
 {
     enum err e = plog_truncate(p->log, end);
-    if (e != ERR_OK) {
+    if (e != ERR_OK && e != ERR_CORRUPT) {
         fail(p, "cut", e);
         return;
     }
     struct replica_event cut = {.type = REPLICA_EVENT_TRUNCATED};
     cut.truncated.end = end;
+    cut.truncated.is_damaged = e == ERR_CORRUPT;
+    if (e == ERR_CORRUPT) { /* others hold what is committed */
+        lock_take(&p->lk);
+        p->copy->is_rotten = true;
+        lock_give(&p->lk);
+        note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy is rotten, and is made anew",
+             p->topic->name, (unsigned)p->index);
+    }
     step(p, &cut);
 }
 

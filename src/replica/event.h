@@ -14,7 +14,7 @@ enum replica_event_type {
     REPLICA_EVENT_DURABLE,   /* the own log is durable up to `durable_end` */
     REPLICA_EVENT_FETCH,     /* a follower asks */
     REPLICA_EVENT_ANSWER,    /* the leader has answered */
-    REPLICA_EVENT_TRUNCATED, /* the cut is done and durable */
+    REPLICA_EVENT_TRUNCATED, /* the cut is done and durable, or cannot be done */
     REPLICA_EVENT_SNAPSHOT, /* the snapshot is installed and durable; the log is empty at `start` */
     REPLICA_EVENT_DISCARDED,   /* the old log is set aside; the new one is empty at offset 0 */
     REPLICA_EVENT_RELEASED,    /* the own log begins at `start` now; what lay below is gone */
@@ -60,6 +60,8 @@ struct replica_event {
         } answer;
         struct {
             uint64_t end; /* the log's end now */
+            /* Where it was to be cut it is damaged: it is as before. */
+            bool is_damaged;
         } truncated;
         struct {
             bool has_failed; /* the transfer; the log is as it was */

@@ -75,8 +75,8 @@ void quarantine(struct replica *r, enum replica_quarantine reason, uint64_t offs
 static void on_durable(struct replica *r, const struct replica_event *e)
 {
     uint64_t end = e->durable.end;
-    /* News of the log as it was before it was cut or replaced. */
-    if (r->work != LOG_WORK_NONE || end < r->durable_end)
+    /* News of the log as it was before it was cut or replaced, or of one that will be. */
+    if (r->work != LOG_WORK_NONE || end < r->durable_end || r->trust != LOG_BELIEVED)
         return;
     CHECK(end <= r->log_end);
     CHECK(epochs_before(&r->epochs, end) == e->durable.last_epoch);
@@ -102,8 +102,11 @@ static void on_session(struct replica *r, const struct replica_event *e)
 static void on_truncated(struct replica *r, const struct replica_event *e)
 {
     CHECK(r->work == LOG_WORK_CUT);
-    CHECK(e->truncated.end == r->durable_end && e->log_end == r->durable_end);
+    CHECK(e->truncated.end == r->durable_end);
+    CHECK(e->truncated.is_damaged ? e->log_end > r->durable_end : e->log_end == r->durable_end);
     r->work = LOG_WORK_NONE;
+    if (e->truncated.is_damaged)
+        join_on_damage(r);
 }
 
 static void dispatch(struct replica *r, const struct replica_event *e, struct replica_effects *out)

@@ -428,6 +428,26 @@ START_TEST(a_follower_cuts_where_the_logs_part)
 }
 END_TEST
 
+START_TEST(a_log_that_is_damaged_where_it_is_to_be_cut_is_begun_anew)
+{
+    const struct replica_epoch old[] = {{1, 0}, {2, 5}, {4, 8}};
+    begin(3, 2, 5, 10, old, 3);
+    tick(2000);
+    reply(asked(),
+          (struct replica_answer){
+              .status = REPLICA_FETCH_DIVERGE, .epoch = 5, .diverge_epoch = 2, .diverge_end = 9},
+          NULL, 0);
+    step((struct replica_event){.type = REPLICA_EVENT_TRUNCATED,
+                                .truncated = {.end = 8, .is_damaged = true}});
+    ck_assert_ptr_nonnull(effect(REPLICA_EFFECT_ADOPT));
+    const struct replica_effect *swap = effect(REPLICA_EFFECT_SWAP);
+    ck_assert_ptr_nonnull(swap);
+    ck_assert(!replica_key_find(&swap->swap.value, 1)->in_isr);
+    durable(10, 4); /* of what was to go; nothing comes of it */
+    ck_assert_ptr_null(effect(REPLICA_EFFECT_FETCH));
+}
+END_TEST
+
 /* Epoch 3's end over there, 8, need not be the end of a batch of our epoch 1. */
 START_TEST(a_follower_without_the_leaders_epoch_cuts_where_its_own_older_one_ends)
 {
@@ -648,6 +668,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_follower_asks_from_what_is_durable_and_stores_what_follows);
     tcase_add_test(t, an_answer_of_another_epoch_is_not_obeyed);
     tcase_add_test(t, a_follower_cuts_where_the_logs_part);
+    tcase_add_test(t, a_log_that_is_damaged_where_it_is_to_be_cut_is_begun_anew);
     tcase_add_test(t, a_follower_without_the_leaders_epoch_cuts_where_its_own_older_one_ends);
     tcase_add_test(t, a_follower_told_to_cut_what_is_committed_stops_instead);
     tcase_add_test(t, a_follower_begins_anew_only_behind_its_high_water_mark);
