@@ -122,6 +122,9 @@ class Server:
         self.tell(signal.SIGKILL, left)
         for p in self.processes:
             p.wait(STOP_S)
+        end = time.monotonic() + STOP_S
+        while time.monotonic() < end and not parents().keys().isdisjoint(left):
+            time.sleep(0.02)
         self.processes = []
 
 
