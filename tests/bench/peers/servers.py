@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 
-START_S, STOP_S = 60, 15
+START_S, STOP_S = 180, 15
 
 
 class Missing(Exception):
