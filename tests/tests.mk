@@ -29,6 +29,7 @@ include tests/sim/sim.mk
 include tests/sim/replica/replica.mk
 include tests/sim/cluster/cluster.mk
 include tests/compat/compat.mk
+include tests/unit/bench.mk
 include tests/unit/cli.mk
 include tests/fuzz/fuzz.mk
 include tests/bench/bench.mk

@@ -186,13 +186,21 @@ enum err membership_start(struct membership *m, const struct serve_options *o,
     return e;
 }
 
+/* Sessions of a broker's id are counted, so a later life has more. Chance makes two lives differ
+ * that have the same number, because the catalogue was restored from an old copy. */
+static uint64_t life_of(const struct membership *m)
+{
+    struct rng rng = rng_from_system();
+    return (uint64_t)cluster_first_session(m->cluster) << 32 | rng_next(&rng) >> 32;
+}
+
 enum err membership_join(struct membership *m, struct queue *q)
 {
     if (m->cluster == NULL)
         return ERR_OK;
     enum err e = cluster_join(m->cluster, q);
     if (e == ERR_OK)
-        route_begin(m->route, cluster_peer(m->cluster), q);
+        route_begin(m->route, cluster_peer(m->cluster), q, life_of(m));
     return e;
 }
 

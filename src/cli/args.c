@@ -26,6 +26,7 @@ enum option_id {
 #define TEXT CLI_KIND_TEXT, 0, 0
 #define TIME(min) CLI_KIND_TIME, min, CLI_SECONDS_MAX
 #define NUMBER(min, max) CLI_KIND_NUMBER, min, max
+#define MILLIS(min, max) CLI_KIND_MILLIS, min, max
 #define PAIR CLI_KIND_PAIR, 0, 0
 #define TYPED_PAIR CLI_KIND_TYPED_PAIR, 0, 0
 #define ASIDE CLI_KIND_ASIDE, 0, 0
@@ -90,6 +91,8 @@ static bool option_set(struct cli_args *a, const struct cli_option_row *row, con
         return true;
     case CLI_KIND_NUMBER:
         return cli_number_read(text, row->min, row->max, at);
+    case CLI_KIND_MILLIS:
+        return cli_millis_read(text, row->min, row->max, at);
     case CLI_KIND_PAIR:
     case CLI_KIND_TYPED_PAIR:
         list_put(at, text);
@@ -220,6 +223,9 @@ enum cli_exit cli_args_parse(int argc, char **argv, struct cli_args *out, struct
         buf_put_format(problem, "--%s: '%s' is not %s", row->word, optarg, row->argument);
         if (row->kind == CLI_KIND_TIME)
             buf_put_text(problem, ", such as 30s, 5m or 2h");
+        if (row->kind == CLI_KIND_MILLIS)
+            buf_put_format(problem, ", a number from %g to %g", (double)row->min / 1000,
+                           (double)row->max / 1000);
         if (row->kind == CLI_KIND_NUMBER)
             buf_put_format(problem, ", a number from %lld to %lld", (long long)row->min,
                            (long long)row->max);

@@ -34,6 +34,7 @@ enum cli_option_kind {
     CLI_KIND_TEXT,
     CLI_KIND_TIME,
     CLI_KIND_NUMBER,
+    CLI_KIND_MILLIS,
     CLI_KIND_PAIR,
     CLI_KIND_TYPED_PAIR,
     CLI_KIND_ASIDE, /* --help and --version: the parser's own */
@@ -67,10 +68,12 @@ struct cli_args {
     int64_t timeout_s;
     bool json, quiet, verbose;
     bool lines, remove, follow, until_empty, yes, dry_run, ready, man, compact, unsafe, accept_loss;
-    const char *group_id, *dedup_id, *state, *match, *from;
+    bool fifo;
+    const char *group_id, *dedup_id, *state, *match, *from, *queue;
     int64_t delay_s, wait_s, visibility_s, retry_delay_s, delete_retention_s;
     int64_t number, max; /* 0: not given */
     int64_t jobs;
+    int64_t connections, batch, body_bytes, groups, rate, measure_ms; /* 0: not given */
     struct cli_list attributes; /* of a message: NAME[:TYPE]=VALUE */
     struct cli_list settings;   /* of a topic: NAME=VALUE */
 };

@@ -97,6 +97,7 @@ static enum cli_exit (*const runs[CLI_COMMANDS_N])(const struct cli_args *, stru
     [CLI_GROUPS] = cli_run_groups,   [CLI_LEASES] = cli_run_leases,
     [CLI_PURGE] = cli_run_purge,     [CLI_HEALTH] = cli_run_health,
     [CLI_CLUSTER] = cli_run_cluster, [CLI_PARTITION] = cli_run_partition,
+    [CLI_BENCH] = cli_run_bench,
 };
 
 static enum cli_exit run_with_broker(const struct cli_args *args)

@@ -127,6 +127,11 @@ void cli_client_free(struct cli_client *c)
     mem_free(c);
 }
 
+const char *cli_client_server(const struct cli_client *c)
+{
+    return c->server;
+}
+
 void cli_client_watch(struct cli_client *c, const struct pollfd *watched, size_t n)
 {
     CHECK(n <= WATCHED_MAX);

@@ -18,6 +18,9 @@ struct cli_client;
 struct cli_client *cli_client_new(const struct cli_args *args, enum cli_exit *why);
 void cli_client_free(struct cli_client *c);
 
+/* The broker's URL, without a slash at its end. Lent until the client is freed. */
+const char *cli_client_server(const struct cli_client *c);
+
 /* From now on a request that lets the broker wait (wait_s > 0) is given up when one of the n <= 2
  * descriptors has one of its events, or an error. watched is lent until the client is freed. */
 void cli_client_watch(struct cli_client *c, const struct pollfd *watched, size_t n);

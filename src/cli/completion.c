@@ -13,6 +13,7 @@
 static const char *words_after(enum cli_command command)
 {
     return command == CLI_TOPICS       ? "list show create set rm"
+           : command == CLI_BENCH      ? "send receive cycle latency fanout"
            : command == CLI_COMPLETION ? "bash zsh fish"
                                        : "";
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libcli.a
 libcli_a_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(JANSSON_CFLAGS)
-libcli_a_SOURCES = %D%/answer.c %D%/answer.h %D%/args.c %D%/args.h %D%/body.c %D%/body.h %D%/cli.c %D%/cli.h \
+libcli_a_SOURCES = %D%/answer.c %D%/answer.h %D%/args.c %D%/args.h %D%/bench.c %D%/bench_report.c %D%/bench_report.h %D%/body.c %D%/body.h %D%/cli.c %D%/cli.h \
 	%D%/client.c %D%/client.h %D%/cluster.c %D%/completion.c %D%/completion.h %D%/groups.c %D%/health.c \
 	%D%/help.c %D%/help.h %D%/input.c %D%/input.h %D%/job.c %D%/job.h %D%/job_env.c \
 	%D%/job_env.h %D%/lease.c %D%/lease.h %D%/man.c %D%/man.h %D%/offline_commands.c %D%/offline_commands.h %D%/peek.c %D%/purge.c \

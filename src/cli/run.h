@@ -18,6 +18,7 @@ enum cli_exit cli_run_cluster(const struct cli_args *args, struct cli_client *cl
 enum cli_exit cli_run_partition(const struct cli_args *args, struct cli_client *client);
 enum cli_exit cli_run_leases(const struct cli_args *args, struct cli_client *client);
 enum cli_exit cli_run_purge(const struct cli_args *args, struct cli_client *client);
+enum cli_exit cli_run_bench(const struct cli_args *args, struct cli_client *client);
 enum cli_exit cli_run_health(const struct cli_args *args, struct cli_client *client);
 
 /* "command: what is wrong" and where help is; CLI_USAGE. */
@@ -27,6 +28,11 @@ enum cli_exit cli_usage(const struct cli_args *args, const char *what);
  * times leave the choice to the topic. */
 json_t *cli_receive_request(const char *topic, int64_t number, int64_t wait_s,
                             int64_t visibility_s);
+
+/* Makes a topic with the settings of -o. On CLI_OK *reply is CreateQueue's answer, which the caller
+ * decrefs. */
+enum cli_exit cli_topic_create(const struct cli_args *args, struct cli_client *client,
+                               const char *name, json_t **reply);
 
 /* Prints root as one line and takes it. */
 void cli_print_json(json_t *root);

@@ -18,6 +18,24 @@ bool cli_number_read(const char *text, int64_t min, int64_t max, int64_t *out)
     return true;
 }
 
+bool cli_millis_read(const char *text, int64_t min, int64_t max, int64_t *out)
+{
+    char digits[16];
+    size_t whole = strspn(text, "0123456789"), part = 0;
+    if (whole == 0 || whole > 9)
+        return false;
+    memcpy(digits, text, whole);
+    memcpy(digits + whole, "000", 4);
+    if (text[whole] == '.') {
+        part = strspn(text + whole + 1, "0123456789");
+        if (part == 0 || part > 3)
+            return false;
+        memcpy(digits + whole, text + whole + 1, part);
+        part++;
+    }
+    return text[whole + part] == '\0' && cli_number_read(digits, min, max, out);
+}
+
 bool cli_seconds_read(const char *text, int64_t *seconds)
 {
     static const char units[] = "smhd";

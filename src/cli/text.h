@@ -15,6 +15,8 @@ enum { CLI_SECONDS_MAX = 50 * 365 * 86400 };
 bool cli_seconds_read(const char *text, int64_t *seconds);
 /* Decimal digits only, within [min, max]. */
 bool cli_number_read(const char *text, int64_t min, int64_t max, int64_t *out);
+/* Seconds with up to three digits behind a point, as milliseconds within [min, max]. */
+bool cli_millis_read(const char *text, int64_t min, int64_t max, int64_t *out);
 
 /* Splits "name=value" or "name:type=value" at its first '='. All three are lent from text. */
 struct cli_pair {

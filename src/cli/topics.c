@@ -169,23 +169,18 @@ static enum cli_exit compact_create(const struct cli_args *args, struct cli_clie
     return e;
 }
 
-static enum cli_exit topics_create(const struct cli_args *args, struct cli_client *client)
+enum cli_exit cli_topic_create(const struct cli_args *args, struct cli_client *client,
+                               const char *name, json_t **reply)
 {
-    const char *name = args->words[1];
     size_t name_n = strlen(name);
-    if (args->compact) {
-        enum cli_exit made = compact_create(args, client);
-        if (made != CLI_OK)
-            return made;
-    }
-    json_t *reply, *attributes = json_object(), *rest = json_object();
+    json_t *got, *attributes = json_object(), *rest = json_object();
     /* A name that ends so is refused without the attribute, so it can only be meant. */
     if (name_n > 5 && strcmp(name + name_n - 5, ".fifo") == 0)
         json_object_set_new(attributes, "FifoQueue", json_string("true"));
     if (!args->compact) /* else they are set already */
         settings_put(args, attributes, rest);
     json_t *request = json_pack("{s:s, s:o}", "QueueName", name, "Attributes", attributes);
-    enum cli_exit e = cli_client_call(client, "CreateQueue", request, 0, &reply);
+    enum cli_exit e = cli_client_call(client, "CreateQueue", request, 0, &got);
     if (e != CLI_OK) {
         json_decref(rest);
         return e;
@@ -193,9 +188,22 @@ static enum cli_exit topics_create(const struct cli_args *args, struct cli_clien
     e = topic_patch(client, name, rest);
     if (e != CLI_OK) {
         cli_say("%s is there, without what was refused", name);
-        json_decref(reply);
+        json_decref(got);
         return e;
     }
+    *reply = got;
+    return CLI_OK;
+}
+
+static enum cli_exit topics_create(const struct cli_args *args, struct cli_client *client)
+{
+    const char *name = args->words[1];
+    json_t *reply;
+    enum cli_exit e = args->compact ? compact_create(args, client) : CLI_OK;
+    if (e == CLI_OK)
+        e = cli_topic_create(args, client, name, &reply);
+    if (e != CLI_OK)
+        return e;
     if (args->json)
         cli_print_json(json_incref(reply));
     else

@@ -308,6 +308,7 @@ enum err cluster_enter(struct cluster *c, struct queue *q)
     enum err e = cluster_self_register(&c->self, true);
     if (e != ERR_OK)
         return e;
+    c->first_session = c->self.number;
     atomic_store(&c->queue, q);
     e = cluster_list(c);
     if (e == ERR_OK)
@@ -332,6 +333,11 @@ enum err cluster_join(struct cluster *c, struct queue *q)
     }
     threads_start(c);
     return ERR_OK;
+}
+
+int64_t cluster_first_session(const struct cluster *c)
+{
+    return c->first_session;
 }
 
 /* ---- the end ---- */

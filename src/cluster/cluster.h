@@ -55,6 +55,9 @@ const struct queue_links *cluster_links(struct cluster *c);
  * ERR_CONFLICT: another store is registered under it (--replace); ERR_CORRUPT; ERR_BUSY. One line
  * in the log says what and what to do. */
 enum err cluster_join(struct cluster *c, struct queue *q) MUST_USE;
+/* The number of the session with which this life has joined; those of the id's former lives are
+ * lower. */
+int64_t cluster_first_session(const struct cluster *c);
 /* For calls to other brokers: there from cluster_start to cluster_leave. */
 struct peer *cluster_peer(struct cluster *c);
 /* Where a broker's peers reach it. False: it is not known. Any thread, leaf locks only. */

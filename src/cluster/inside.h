@@ -53,6 +53,7 @@ struct cluster {
     struct peer_route routes[CLUSTER_SERVE_ROUTES + CLUSTER_MORE_ROUTES];
     struct peer *_Atomic peer;
     struct queue *_Atomic queue; /* NULL until cluster_join */
+    int64_t first_session;       /* set by cluster_join */
 
     /* guarded by lk */
     struct lock lk;

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "queue/queue.h"
+#include "queue/spread.h"
 
 enum front_verb_kind {
     FRONT_SEND,
@@ -26,6 +27,7 @@ struct front_item {
     /* FRONT_SEND */
     const struct queue_message *message;
     struct queue_sent sent;
+    struct queue_repeat repeat; /* front 0: none, as what is carried out here */
     /* FRONT_CHANGE */
     struct bytes receipt;
     bool is_delete;
@@ -34,11 +36,12 @@ struct front_item {
     uint64_t finished;
     struct queue_counters counters;
 
-    /* What came of it; ERR_NOT_LEADER: nothing was done. */
+    /* What came of it; ERR_NOT_LEADER: nothing was done. ERR_GONE, of a send: as queue_send_to. */
     enum err err;
     uint32_t leader; /* with ERR_NOT_LEADER: who leads, as that broker knows; 0: unknown */
     bool is_open;    /* the rest is front/verbs.c's: it is not settled yet */
     bool in_doubt;   /* an answer to it was lost */
+    bool is_held;    /* it was not given to anybody in this round */
 };
 
 struct front_hop {
@@ -84,6 +87,13 @@ struct front_links {
     uint32_t broker; /* this one's id */
     const struct clock *clock;
     void (*start)(void *self, struct front_hop *hop);
+    /* A send is given to another broker under a key, which makes it the same when it is repeated
+     * at the same partition. False: too many are open there (QUEUE_REPEAT_WINDOW); try later. Each
+     * key is closed once nobody will repeat it. Any thread. */
+    bool (*repeat_open)(void *self, const uint8_t topic[16], uint32_t partition,
+                        struct queue_repeat *out);
+    void (*repeat_close)(void *self, const uint8_t topic[16], uint32_t partition,
+                         const struct queue_repeat *key);
     /* Leases whose answer could not be written end at once, if that broker can be reached. */
     void (*give_back)(void *self, uint32_t broker, const uint8_t topic[16],
                       const struct queue_received *received, size_t n);

@@ -30,6 +30,8 @@ static void send_here(struct front_verb *v)
     enum err *errs = arena_zeros(arena, v->local_n * sizeof *errs);
     for (size_t i = 0; i < v->local_n; i++) {
         messages[i] = *v->local[i]->message;
+        if (v->local[i]->repeat.front != 0)
+            messages[i].repeat = &v->local[i]->repeat;
         places[i] = v->local[i]->partition;
     }
     queue_send_to(v->topic, messages, places, v->local_n, sent, errs, v->wait);
@@ -68,7 +70,12 @@ static void act_here(struct front_verb *v)
 
 /* ---- who gets what ---- */
 
-/* Those that may go anywhere are placed anew in each round, as nothing of them was stored. */
+static bool may_be_placed(const struct front_item *item)
+{
+    return item->is_open && !item->in_doubt;
+}
+
+/* Those that may go anywhere are placed anew in each round, unless they may have been stored. */
 static void place_sends(struct front_verb *v)
 {
     struct arena *arena = http_arena(v->call->http);
@@ -76,13 +83,13 @@ static void place_sends(struct front_verb *v)
     uint32_t *places = arena_get(arena, v->n * sizeof *places);
     size_t n = 0;
     for (size_t i = 0; i < v->n; i++)
-        if (v->items[i].is_open)
+        if (may_be_placed(&v->items[i]))
             messages[n++] = *v->items[i].message;
     queue_send_places(v->topic, messages, n, places);
     n = 0;
     for (size_t i = 0; i < v->n; i++) {
         struct front_item *item = &v->items[i];
-        if (!item->is_open)
+        if (!may_be_placed(item))
             continue;
         if (item->partition != places[n])
             item->leader = 0; /* somebody said who leads another partition */
@@ -96,16 +103,44 @@ static struct front_hop *hop_to(struct front_verb *v, uint32_t broker)
         if (v->hops[i].broker == broker)
             return &v->hops[i];
     struct front_hop *hop = &v->hops[v->hops_n++];
+    int64_t deadline_boot_ms = clock_boot_ms(links_of(v)->clock) + FRONT_HOP_MS;
     *hop = (struct front_hop){
         .kind = v->kind,
         .broker = broker,
-        .deadline_boot_ms = v->deadline_boot_ms,
+        .deadline_boot_ms =
+            deadline_boot_ms < v->deadline_boot_ms ? deadline_boot_ms : v->deadline_boot_ms,
         .strict = v->strict,
         .group = v->group,
         .items = arena_get(http_arena(v->call->http), v->n * sizeof *hop->items),
     };
     memcpy(hop->topic, queue_topic_config(v->topic)->id, sizeof hop->topic);
     return hop;
+}
+
+static const uint8_t *topic_id(const struct front_verb *v)
+{
+    return queue_topic_config(v->topic)->id;
+}
+
+/* Whoever is held keeps those behind it, too. */
+static bool is_behind_held(const struct front_verb *v, const struct front_item *item)
+{
+    for (const struct front_item *i = v->items; i < item; i++)
+        if (i->is_held && i->partition == item->partition)
+            return true;
+    return false;
+}
+
+/* A send is given to another broker under a key: the same one, if it may have been stored. */
+static bool take_key(struct front_verb *v, struct front_item *item)
+{
+    const struct front_links *links = links_of(v);
+    if (v->kind != FRONT_SEND)
+        return true;
+    item->is_held = is_behind_held(v, item) ||
+                    (item->repeat.front == 0 &&
+                     !links->repeat_open(links->self, topic_id(v), item->partition, &item->repeat));
+    return !item->is_held;
 }
 
 static void give(struct front_verb *v, struct front_item *item)
@@ -116,12 +151,13 @@ static void give(struct front_verb *v, struct front_item *item)
         leader = ours ? links_of(v)->broker : queue_copy_leader(v->topic, item->partition);
     item->leader = 0;
     item->err = ERR_NOT_LEADER;
+    item->is_held = false;
     if (v->here || leader == links_of(v)->broker) {
         if (ours)
             v->local[v->local_n++] = item;
         else if (v->here)
             item->leader = queue_copy_leader(v->topic, item->partition);
-    } else if (leader != 0) {
+    } else if (leader != 0 && take_key(v, item)) {
         struct front_hop *hop = hop_to(v, leader);
         hop->items[hop->n++] = item;
     }
@@ -129,9 +165,9 @@ static void give(struct front_verb *v, struct front_item *item)
 
 /* ---- what came of it ---- */
 
-static bool twice_is_once(const struct front_verb *v)
+static bool twice_is_once(const struct front_verb *v, const struct front_item *item)
 {
-    return v->kind != FRONT_SEND;
+    return v->kind != FRONT_SEND || item->repeat.front != 0;
 }
 
 /* It may have been carried out. */
@@ -139,7 +175,7 @@ static void doubt(struct front_verb *v, struct front_item *item)
 {
     item->in_doubt = true;
     item->leader = 0;
-    item->err = twice_is_once(v) ? ERR_NOT_LEADER : ERR_UNKNOWN;
+    item->err = twice_is_once(v, item) ? ERR_NOT_LEADER : ERR_UNKNOWN;
 }
 
 static void settle_local(struct front_verb *v)
@@ -171,10 +207,39 @@ static void settle_hop(struct front_verb *v, struct front_hop *hop)
     }
 }
 
-/* Nothing is stored behind a message of the same partition that may be lost. */
+/* A send that may have been stored is settled by an OK alone: what refuses its repeat says nothing
+ * of the first. */
+static void settle_repeat(struct front_verb *v, struct front_item *item)
+{
+    if (v->kind != FRONT_SEND || v->here || item->err == ERR_OK)
+        return;
+    if (item->err == ERR_GONE) /* nobody can tell any more */
+        item->err = ERR_UNKNOWN;
+    else if (item->in_doubt && item->err != ERR_UNKNOWN)
+        item->err = ERR_NOT_LEADER;
+}
+
+/* Nobody repeats what is settled. What is open and was not stored gets another key next time. */
+static void close_key(struct front_verb *v, struct front_item *item)
+{
+    const struct front_links *links = links_of(v);
+    if (v->here || item->repeat.front == 0 || (item->is_open && item->in_doubt))
+        return;
+    links->repeat_close(links->self, topic_id(v), item->partition, &item->repeat);
+    item->repeat.front = 0;
+}
+
+/* All that goes to one partition goes to one broker, in order, and nothing is stored behind a
+ * message of the same partition that may be lost. */
 static void keep_order(struct front_verb *v)
 {
-    if (v->kind != FRONT_SEND || !queue_topic_config(v->topic)->fifo)
+    if (v->kind != FRONT_SEND)
+        return;
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t k = i + 1; k < v->n && v->items[i].is_open; k++)
+            if (v->items[k].partition == v->items[i].partition)
+                v->items[k].leader = v->items[i].leader;
+    if (!queue_topic_config(v->topic)->fifo)
         return;
     for (size_t i = 0; i < v->n; i++) {
         if (v->items[i].err != ERR_UNKNOWN)
@@ -195,9 +260,13 @@ static void undoubt(struct front_item *item)
 
 static void finish(struct front_verb *v)
 {
-    for (size_t i = 0; i < v->n; i++)
-        if (v->items[i].err == ERR_NOT_LEADER && v->items[i].in_doubt)
-            v->items[i].err = ERR_UNKNOWN;
+    for (size_t i = 0; i < v->n; i++) {
+        struct front_item *item = &v->items[i];
+        item->is_open = false;
+        close_key(v, item);
+        if (item->err == ERR_NOT_LEADER && item->in_doubt)
+            item->err = ERR_UNKNOWN;
+    }
     if (v->finish != NULL)
         v->finish(v);
     v->next(v->call);
@@ -247,10 +316,13 @@ static void played(struct front_call *c)
     settle_local(v);
     for (size_t i = 0; i < v->hops_n; i++)
         settle_hop(v, &v->hops[i]);
-    for (size_t i = 0; i < v->n; i++)
+    for (size_t i = 0; i < v->n; i++) {
+        settle_repeat(v, &v->items[i]);
         v->items[i].is_open = v->items[i].is_open && v->items[i].err == ERR_NOT_LEADER;
+    }
     keep_order(v);
     for (size_t i = 0; i < v->n; i++) {
+        close_key(v, &v->items[i]);
         undoubt(&v->items[i]);
         open += v->items[i].is_open;
         named += v->items[i].is_open && v->items[i].leader != 0;

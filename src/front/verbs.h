@@ -6,16 +6,21 @@
  * A broker that is alone (call->links NULL) calls the queue and waits for the commit, nothing more;
  * when that fails, kind->refuse is called instead of `next`. Among others each entry has an error
  * of its own. What was not carried out because the leader had moved, or there was none, is tried
- * again for FRONT_VERB_MS. What has been given to a broker that never answered may have been
- * carried out: deletes, changes of visibility, purges and counts are tried again, since twice is as
- * good as once; sends end with ERR_UNKNOWN. */
+ * again for FRONT_VERB_MS. What has been given to a broker that did not answer may have been
+ * carried out, and is tried again too: of deletes, changes of visibility, purges and counts twice
+ * is as good as once; sends have a key (front_links.repeat_open), so that twice is once, and stay
+ * with their partition. A send that is carried out here has none, and ends with ERR_UNKNOWN when
+ * its commit fails. */
 #ifndef FRONT_VERBS_H
 #define FRONT_VERBS_H
 
 #include "front/call.h"
 #include "front/links.h"
 
-enum { FRONT_VERB_MS = 10000 /* longer than an election takes (a session's end is 6 s) */ };
+enum {
+    FRONT_VERB_MS = 10000, /* longer than an election takes (a session's end is 6 s) */
+    FRONT_HOP_MS = 4000,   /* one call: who stands still for so long is asked anew, or another is */
+};
 
 /* The messages are borrowed until `next`; sent and errs as of queue_send, and ERR_NOT_LEADER,
  * ERR_UNKNOWN. */

@@ -110,6 +110,9 @@ static void message_words(struct buf *out, const struct record_message *m, bool 
         buf_put_format(out, "/%u, move %llu)", (unsigned)m->origin.partition,
                        (unsigned long long)m->origin.move_seq);
     }
+    if (m->repeat.front != 0)
+        buf_put_format(out, ", by broker %u (life %llu, send %llu)", (unsigned)m->repeat.front,
+                       (unsigned long long)m->repeat.life, (unsigned long long)m->repeat.sequence);
     if (bodies && !m->tombstone) {
         buf_put_text(out, ": ");
         put_quoted(out, m->body);
@@ -316,6 +319,17 @@ static void origin_json(struct json_writer *w, const struct record_origin *o)
     json_end_object(w);
 }
 
+static void repeat_json(struct json_writer *w, const struct record_repeat *k)
+{
+    json_put_key(w, "repeat_key");
+    json_begin_object(w);
+    put_uint(w, "broker", k->front);
+    put_uint(w, "life", k->life);
+    put_uint(w, "sequence", k->sequence);
+    put_uint(w, "settled_below", k->settled_below);
+    json_end_object(w);
+}
+
 static void message_json(struct json_writer *w, const struct record_message *m, bool bodies)
 {
     put_id(w, "id", &m->id, put_uuid);
@@ -344,6 +358,8 @@ static void message_json(struct json_writer *w, const struct record_message *m, 
         attributes_json(w, m->attributes);
     if (m->moved)
         origin_json(w, &m->origin);
+    if (m->repeat.front != 0)
+        repeat_json(w, &m->repeat);
     if (bodies && !m->tombstone)
         put_text(w, "body", m->body);
 }

@@ -42,6 +42,8 @@ static void apply_message(struct partition *p, const struct record_message *m)
     live_arrived(p, record_message_bytes(m));
     if (m->moved)
         origins_put(&p->origins, &m->origin, number);
+    if (m->repeat.front != 0)
+        fronts_put(&p->fronts, &m->repeat, number, m->id);
     time_known(p, m->accepted_ms);
     if (!id_hash_is_none(&m->dedup_hash)) {
         struct dedup_item item = {m->dedup_hash, m->id, number, m->dedup_until_ms, 0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "partition/partition.h"
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "partition/state.h"
 
@@ -27,8 +28,25 @@ void partition_free(struct partition *p)
     mem_free(p->moves.at);
     dedup_fini(&p->dedup);
     origins_fini(&p->origins);
+    fronts_fini(&p->fronts);
     map_fini(&p->sizes);
     mem_free(p);
+}
+
+static enum err plan_repeat(const struct partition *p, const struct record_message *m,
+                            struct partition_duplicate *duplicate)
+{
+    const struct front_send *first;
+    switch (fronts_find(&p->fronts, &m->repeat, &first)) {
+    case FRONT_NEW:
+        return ERR_OK;
+    case FRONT_KNOWN:
+        *duplicate = (struct partition_duplicate){first->id, first->number, true};
+        return ERR_DUPLICATE;
+    case FRONT_FORGOTTEN:
+        return ERR_GONE;
+    }
+    UNREACHABLE();
 }
 
 /* A moved message is known by the key of its move and by nothing else: its dedup id is there for
@@ -40,14 +58,18 @@ enum err partition_plan_send(const struct partition *p, const struct partition_v
         uint64_t number;
         if (!origins_find(&p->origins, &m->origin, &number))
             return ERR_OK;
-        *duplicate = (struct partition_duplicate){m->id, number};
+        *duplicate = (struct partition_duplicate){m->id, number, false};
         return ERR_DUPLICATE;
     }
+    /* Before its dedup id, which the first one entered. */
+    enum err e = m->repeat.front == 0 ? ERR_OK : plan_repeat(p, m, duplicate);
+    if (e != ERR_OK)
+        return e;
     if (id_hash_is_none(&m->dedup_hash))
         return ERR_OK;
     const struct dedup_item *item = dedup_find(&p->dedup, &m->dedup_hash, view->now_ms);
     if (item != NULL) {
-        *duplicate = (struct partition_duplicate){item->id, item->number};
+        *duplicate = (struct partition_duplicate){item->id, item->number, false};
         return ERR_DUPLICATE;
     }
     /* The oldest leaves when the message is folded, if it has ended by then. */

@@ -16,8 +16,8 @@
  *     or expired: `entry`), nor individually delayed, nor moving, has never been handed out;
  *   - a lease is held while now_ms < until_ms and free from until_ms on: its end is no record;
  *   - a receive count never goes down.
- * Memory grows with leased, individually delayed, out-of-order finished messages and five minutes
- * of dedup ids; never with the backlog. */
+ * Memory grows with leased, individually delayed, out-of-order finished messages, five minutes of
+ * dedup ids and what other brokers send side by side; never with the backlog. */
 #ifndef PARTITION_PARTITION_H
 #define PARTITION_PARTITION_H
 
@@ -64,12 +64,15 @@ void partition_apply(struct partition *p, const struct record *r);
 struct partition_duplicate {
     struct uuid id;
     uint64_t number;
+    bool is_repeat; /* by its key: it is this very send, not another one with its dedup id */
 };
 
-/* May this message be appended? ERR_DUPLICATE: its dedup hash was accepted within its window, or
- * its origin's move is here already; `*duplicate` is the first one (number UINT64_MAX: a move that
- * was closed at its source, and where it went is forgotten). A moved message is not held against
- * the dedup hashes. ERR_FULL: the dedup table is. */
+/* May this message be appended? ERR_DUPLICATE: it is a repeat of a send that was stored, its dedup
+ * hash was accepted within its window, or its origin's move is here already; `*duplicate` is the
+ * first one (number UINT64_MAX: a move that was closed at its source, and where it went is
+ * forgotten). A moved message is not held against the dedup hashes. ERR_GONE: its front has settled
+ * it or begun another life, so nobody waits for it; whether it was stored is forgotten. ERR_FULL:
+ * the dedup table is. */
 enum err partition_plan_send(const struct partition *p, const struct partition_view *view,
                              const struct record_message *m,
                              struct partition_duplicate *duplicate) MUST_USE;

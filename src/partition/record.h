@@ -38,6 +38,8 @@ enum {
     RECORD_HOLDER_BYTES_MAX = 64,
     RECORD_LEASE_NUMBERS_MAX = 1000, /* in one LEASE */
     RECORD_SIZES_NUMBERS_MAX = 1000, /* in one SIZES */
+    RECORD_REPEAT_WINDOW = 1024,     /* sends of a front to a partition that may be open at once */
+    RECORD_FRONT_MAX = 65535,        /* brokers' ids go from 1 to this */
 };
 
 struct uuid {
@@ -70,6 +72,18 @@ struct record_origin {
     uint64_t moves_closed; /* all moves of that source partition below this seq are closed */
 };
 
+/* What makes a send that a broker gave to the partition's leader the same when it is repeated: the
+ * broker (the front), its life, and a number that rises in that life and partition. Replicated
+ * logs know it from KIP-98 ("Exactly Once Delivery") as producer id and sequence. */
+struct record_repeat {
+    uint32_t front;    /* the broker's id; 0: no key, the leader's own clients sent it */
+    uint64_t life;     /* any number; each life of a broker has a higher one */
+    uint64_t sequence; /* below 2^63 */
+    /* All sends of this life to this partition below it are settled: nobody repeats them. At most
+     * `sequence`, and less than RECORD_REPEAT_WINDOW below it. */
+    uint64_t settled_below;
+};
+
 struct record_message {
     struct uuid id;
     struct bytes body; /* 1 to 1,048,576 bytes; none when it is a tombstone */
@@ -90,6 +104,7 @@ struct record_message {
     struct bytes key;       /* of which this is the newest value; n = 0: none */
     bool tombstone;         /* the key has no value any more: there is a key, and no body */
     struct record_origin origin;
+    struct record_repeat repeat; /* not of a moved message */
 };
 
 /* A group is made or dropped. `gid` names it in all other records; never reused in a topic. */

@@ -3,7 +3,8 @@
 
 #include "partition/codec.h"
 
-/* RECORDS.md, "MESSAGE". Bits 8 to 12 are reserved and refused like any other unknown bit. */
+/* RECORDS.md, "MESSAGE". Bits 8, 9, 11 and 12 are reserved and refused like any other unknown bit.
+ */
 enum message_flag {
     MESSAGE_DELAY_IS_DEFAULT = 1 << 0,
     MESSAGE_DUE = 1 << 1,
@@ -13,9 +14,10 @@ enum message_flag {
     MESSAGE_GROUP = 1 << 5,
     MESSAGE_DEDUP = 1 << 6,
     MESSAGE_MOVED = 1 << 7,
+    MESSAGE_REPEAT = 1 << 10,
     MESSAGE_KEY = 1 << 13,
     MESSAGE_TOMBSTONE = 1 << 14,
-    MESSAGE_FLAGS_KNOWN = ((1 << 8) - 1) | MESSAGE_KEY | MESSAGE_TOMBSTONE,
+    MESSAGE_FLAGS_KNOWN = ((1 << 8) - 1) | MESSAGE_REPEAT | MESSAGE_KEY | MESSAGE_TOMBSTONE,
 };
 
 bool id_hash_is_none(const struct id_hash *hash)
@@ -43,6 +45,8 @@ static unsigned flags_of(const struct record_message *m)
         flags |= MESSAGE_DEDUP;
     if (m->moved)
         flags |= MESSAGE_MOVED;
+    if (m->repeat.front != 0)
+        flags |= MESSAGE_REPEAT;
     if (m->key.n > 0)
         flags |= MESSAGE_KEY;
     if (m->tombstone)
@@ -61,6 +65,17 @@ static void put_origin(const struct record_origin *o, struct buf *out)
     buf_put_varint(out, o->moves_closed);
 }
 
+static void put_repeat(const struct record_repeat *k, struct buf *out)
+{
+    CHECK(k->front <= RECORD_FRONT_MAX && k->sequence < CODEC_NUMBER_MAX);
+    CHECK(k->settled_below <= k->sequence);
+    CHECK(k->sequence - k->settled_below < RECORD_REPEAT_WINDOW);
+    buf_put_varint(out, k->front);
+    buf_put_varint(out, k->life);
+    buf_put_varint(out, k->sequence);
+    buf_put_varint(out, k->sequence - k->settled_below);
+}
+
 /* What most messages have beside attributes and body: room that is asked for once. */
 enum { RECORD_MESSAGE_EXTRA_BYTES = 192 };
 
@@ -69,6 +84,7 @@ void record_message_encode(const struct record_message *m, struct buf *out)
     CHECK(m->tombstone ? m->body.n == 0 && m->key.n > 0 : m->body.n >= 1);
     CHECK(m->body.n <= RECORD_BODY_BYTES_MAX && m->key.n <= RECORD_ID_BYTES_MAX);
     CHECK(m->group_id.n <= RECORD_ID_BYTES_MAX && m->dedup_id.n <= RECORD_ID_BYTES_MAX);
+    CHECK(!m->moved || m->repeat.front == 0);
     unsigned flags = flags_of(m);
     buf_reserve(out, RECORD_MESSAGE_EXTRA_BYTES + m->attributes.n + m->trace.n + m->body.n);
     buf_put_varint(out, flags);
@@ -95,6 +111,8 @@ void record_message_encode(const struct record_message *m, struct buf *out)
     }
     if (flags & MESSAGE_MOVED)
         put_origin(&m->origin, out);
+    if (flags & MESSAGE_REPEAT)
+        put_repeat(&m->repeat, out);
     if (flags & MESSAGE_KEY)
         buf_put_sized(out, m->key);
     buf_put_bytes(out, m->body);
@@ -115,6 +133,17 @@ static void read_origin(struct cursor *c, struct record_origin *o)
     o->partition = codec_u32(c);
     o->move_seq = codec_number(c);
     o->moves_closed = codec_number(c);
+}
+
+static void read_repeat(struct cursor *c, struct record_repeat *k)
+{
+    k->front = (uint32_t)codec_upto(c, RECORD_FRONT_MAX);
+    k->life = cursor_varint(c);
+    k->sequence = codec_number(c);
+    uint64_t open = codec_upto(c, RECORD_REPEAT_WINDOW - 1);
+    if (k->front == 0 || open > k->sequence)
+        c->bad = true;
+    k->settled_below = c->bad ? 0 : k->sequence - open;
 }
 
 enum err record_message_decode(struct bytes payload, struct record_message *out)
@@ -150,6 +179,10 @@ enum err record_message_decode(struct bytes payload, struct record_message *out)
     }
     if (m.moved)
         read_origin(&c, &m.origin);
+    if (flags & MESSAGE_REPEAT) {
+        read_repeat(&c, &m.repeat);
+        c.bad = c.bad || m.moved;
+    }
     if (flags & MESSAGE_KEY) {
         m.key = codec_sized_upto(&c, RECORD_ID_BYTES_MAX);
         c.bad = c.bad || m.key.n == 0;

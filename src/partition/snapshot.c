@@ -145,6 +145,23 @@ static void save_live(const struct partition *p, struct buf *out)
     mem_free(all);
 }
 
+static void save_fronts(const struct fronts *f, struct buf *out)
+{
+    buf_put_varint(out, f->n);
+    for (size_t i = 0; i < f->n; i++) {
+        const struct front *front = &f->at[i];
+        buf_put_varint(out, front->broker);
+        buf_put_varint(out, front->life);
+        buf_put_varint(out, front->settled_below);
+        buf_put_varint(out, front->n);
+        for (size_t k = 0; k < front->n; k++) {
+            buf_put_varint(out, front->at[k].sequence);
+            buf_put_varint(out, front->at[k].number);
+            buf_put(out, front->at[k].id.at, sizeof front->at[k].id.at);
+        }
+    }
+}
+
 static void save_as(const struct partition *p, unsigned format, struct buf *out)
 {
     buf_put_varint(out, format);
@@ -163,6 +180,8 @@ static void save_as(const struct partition *p, unsigned format, struct buf *out)
     save_origins(&p->origins, out);
     if (format > SNAPSHOT_FORMAT_NO_LIVE)
         save_live(p, out);
+    if (format > SNAPSHOT_FORMAT_NO_FRONTS)
+        save_fronts(&p->fronts, out);
 }
 
 void partition_save(const struct partition *p, struct buf *out)
@@ -176,6 +195,8 @@ bool partition_is_saved_as(const struct partition *p, struct bytes saved)
     uint64_t format = cursor_varint(&c);
     if (c.bad || format == 0 || format > SNAPSHOT_FORMAT)
         return false;
+    if (format <= SNAPSHOT_FORMAT_NO_FRONTS && p->fronts.n > 0)
+        return false; /* whoever wrote it would have refused that log */
     struct buf ours = BUF_EMPTY;
     save_as(p, (unsigned)format, &ours);
     bool same = bytes_equal(buf_bytes(&ours), saved);

@@ -4,8 +4,10 @@
 #define PARTITION_SNAPSHOT_H
 
 enum {
-    SNAPSHOT_FORMAT = 2,
-    SNAPSHOT_FORMAT_NO_LIVE = 1, /* without live bytes and sizes: read, and never written */
+    SNAPSHOT_FORMAT = 3,
+    /* Read, and never written: without fronts; without live bytes and sizes too. */
+    SNAPSHOT_FORMAT_NO_FRONTS = 2,
+    SNAPSHOT_FORMAT_NO_LIVE = 1,
 };
 
 /* The flags of an entry. */

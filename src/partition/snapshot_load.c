@@ -260,6 +260,33 @@ static void load_origins(struct cursor *c, struct partition *p)
     }
 }
 
+static void load_front(struct cursor *c, struct partition *p, uint64_t *least_broker)
+{
+    struct record_repeat key = {.front = 0};
+    key.front = (uint32_t)read_rising(c, least_broker, RECORD_FRONT_MAX + 1);
+    key.life = cursor_varint(c);
+    key.settled_below = codec_number(c);
+    uint64_t n = codec_upto(c, RECORD_REPEAT_WINDOW), least = key.settled_below;
+    uint64_t end = key.settled_below + RECORD_REPEAT_WINDOW;
+    c->bad = c->bad || n == 0; /* the newest is always kept */
+    for (uint64_t i = 0; i < n && !c->bad; i++) {
+        struct uuid id;
+        key.sequence = read_rising(c, &least, end < CODEC_NUMBER_MAX ? end : CODEC_NUMBER_MAX);
+        uint64_t number = codec_number(c);
+        c->bad = c->bad || number >= p->next_number;
+        codec_copy(c, id.at, sizeof id.at);
+        if (!c->bad)
+            fronts_put(&p->fronts, &key, number, id);
+    }
+}
+
+static void load_fronts(struct cursor *c, struct partition *p)
+{
+    uint64_t n = codec_upto(c, RECORD_FRONT_MAX), least_broker = 1;
+    for (uint64_t i = 0; i < n && !c->bad; i++)
+        load_front(c, p, &least_broker);
+}
+
 /* Every size belongs to a number that some group has not finished. */
 static void load_sizes(struct cursor *c, struct partition *p)
 {
@@ -311,6 +338,8 @@ enum err partition_load(struct bytes saved, struct partition **out)
     load_origins(&c, p);
     if (format > SNAPSHOT_FORMAT_NO_LIVE)
         load_live(&c, p);
+    if (format > SNAPSHOT_FORMAT_NO_FRONTS)
+        load_fronts(&c, p);
     for (size_t i = 0; i < p->groups_n && format == SNAPSHOT_FORMAT_NO_LIVE; i++)
         live_reset(p, p->groups[i]);
     if (c.bad || c.left > 0) {

@@ -12,6 +12,7 @@
 #include "base/heap.h"
 #include "partition/dedup.h"
 #include "partition/delays.h"
+#include "partition/fronts.h"
 #include "partition/map.h"
 #include "partition/origins.h"
 #include "partition/partition.h"
@@ -90,6 +91,7 @@ struct partition {
     struct moves moves;
     struct dedup dedup;
     struct origins origins;
+    struct fronts fronts;
     struct map sizes; /* unfinished number -> its bytes, where SIZES told them */
 };
 

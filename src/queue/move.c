@@ -44,6 +44,7 @@ static void make_record(struct queue_partition *p, const struct partition_move *
     r->message.dedup_id = BYTES_NONE;
     memset(&r->message.dedup_hash, 0, sizeof r->message.dedup_hash);
     r->message.dedup_until_ms = 0;
+    memset(&r->message.repeat, 0, sizeof r->message.repeat); /* it was for this partition */
     r->message.moved = true;
     r->message.origin = (struct record_origin){
         .topic = p->topic->id,

@@ -44,11 +44,13 @@ enum {
     QUEUE_KEY_BYTES_MAX = 1024,
     QUEUE_RECEIPT_TEXT_MAX = 200,
     QUEUE_HOLDER_BYTES_MAX = 64,
+    QUEUE_REPEAT_WINDOW = 1024, /* sends of a front to a partition that may be open at once */
 };
 
 struct catalog;
 struct queue;
 struct queue_links;
+struct queue_repeat;
 struct queue_topic;
 
 struct queue_options {
@@ -222,6 +224,7 @@ struct queue_message {
      * dedup id counts among messages of the same key. */
     struct bytes key;
     bool tombstone; /* compact topics only: the key has no value any more; no body then */
+    const struct queue_repeat *repeat; /* of a send to one partition (spread.h); NULL: none */
 };
 
 /* Messages of group default that are neither finished nor on their way to another topic, and the

@@ -37,6 +37,18 @@ static void text_encode(const uint8_t *at, char *out)
     *out = 0;
 }
 
+/* Of a character of the alphabet; -1: it is none. */
+static int value_of(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '-' ? 62 : c == '_' ? 63 : -1;
+}
+
 static bool text_decode(struct bytes text, uint8_t *out)
 {
     const char *at = text.at;
@@ -45,10 +57,10 @@ static bool text_decode(struct bytes text, uint8_t *out)
     if (text.n != RECEIPT_CHARS)
         return false;
     for (size_t i = 0; i < text.n; i++) {
-        const char *found = at[i] == 0 ? NULL : strchr(alphabet, at[i]);
-        if (found == NULL)
+        int value = value_of(at[i]);
+        if (value < 0)
             return false;
-        bits = bits << 6 | (uint32_t)(found - alphabet);
+        bits = bits << 6 | (uint32_t)value;
         held += 6;
         if (held >= 8) {
             held -= 8;

@@ -12,6 +12,7 @@ enum {
     PARCELS_FEW = 10,         /* an SQS batch: its parcels lie on the stack */
     ROOM_TRIES_MAX = 100,     /* to make room for one message */
 };
+_Static_assert((int)QUEUE_REPEAT_WINDOW == (int)RECORD_REPEAT_WINDOW, "the front's window");
 
 /* One message on its way. */
 struct parcel {
@@ -75,6 +76,9 @@ static void prepare(struct sending *s, size_t i)
         .tombstone = m->tombstone,
     };
     memcpy(r->message.body_md5, m->body_md5, sizeof m->body_md5);
+    if (m->repeat != NULL)
+        r->message.repeat = (struct record_repeat){m->repeat->front, m->repeat->life,
+                                                   m->repeat->sequence, m->repeat->settled_below};
     if (m->group_id.n > 0)
         r->message.group_hash = secret_id_hash(s->t->q, BYTES_NONE, m->group_id);
     if (m->dedup_id.n > 0)
@@ -92,6 +96,7 @@ struct uuid message_id_new_locked(struct queue_partition *p)
     return id;
 }
 
+/* ERR_DUPLICATE: answered with the first one. */
 static enum err send_one_locked(struct sending *s, size_t i, struct appending *a,
                                 const struct partition_view *view)
 {
@@ -113,10 +118,10 @@ static enum err send_one_locked(struct sending *s, size_t i, struct appending *a
     struct partition_duplicate first;
     enum err e = partition_plan_send(p->state, view, m, &first);
     if (e == ERR_DUPLICATE) {
-        *sent =
-            (struct queue_sent){.partition = p->index, .number = first.number, .duplicate = true};
+        *sent = (struct queue_sent){
+            .partition = p->index, .number = first.number, .duplicate = !first.is_repeat};
         memcpy(sent->id, first.id.at, sizeof sent->id);
-        return ERR_OK;
+        return ERR_DUPLICATE;
     }
     if (e == ERR_OK)
         e = limit_reserve_locked(a, s->config, record_message_bytes(m), &sent->had);
@@ -164,11 +169,13 @@ static enum err send_some(struct sending *s, uint32_t partition, size_t *next, s
         if (s->parcels[i].partition != partition)
             continue;
         e = s->full ? ERR_TOPIC_FULL : send_one_locked(s, i, &a, &view);
+        sent_n += e == ERR_OK;
+        if (e == ERR_DUPLICATE)
+            e = ERR_OK;
         if (e == ERR_TOPIC_FULL && s->full)
             s->sent[i].had = queue_topic_live(s->t);
         s->errs[i] = e;
         s->full = s->full || (e == ERR_TOPIC_FULL && s->t->fifo);
-        sent_n += e == ERR_OK && !s->sent[i].duplicate;
     }
     append_end_locked(&a, true);
     wait_mark_locked(w, p);

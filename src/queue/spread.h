@@ -11,6 +11,17 @@
 #include "queue/copies.h"
 #include "queue/queue.h"
 
+/* What makes a send the same when it is repeated. `sequence` rises in a life of the front and a
+ * partition, `life` with each of its starts. The queue keeps what is at or above `settled_below`,
+ * the lowest sequence that the front may still repeat; it is at most `sequence`, and less than
+ * QUEUE_REPEAT_WINDOW below it. */
+struct queue_repeat {
+    uint32_t front; /* the broker's id, 1 to 65535 */
+    uint64_t life;
+    uint64_t sequence; /* below 2^63 - 1 */
+    uint64_t settled_below;
+};
+
 /* By id, as brokers name it to each other. As queue_topic_find. */
 enum err queue_topic_find_id(struct queue *q, const uint8_t id[16],
                              struct queue_topic **out) MUST_USE;
@@ -20,7 +31,10 @@ enum err queue_topic_find_id(struct queue *q, const uint8_t id[16],
  * those that somebody leads, else of all. */
 void queue_send_places(struct queue_topic *t, const struct queue_message *messages, size_t n,
                        uint32_t *partitions);
-/* As queue_send, with the partition of each message given. */
+/* As queue_send, with the partition of each message given. One with a key (message->repeat) that
+ * was stored before is ERR_OK with what the first was answered, once that is committed. ERR_GONE:
+ * its front has settled it, or has begun a new life; nothing was stored now, and whether it was
+ * before is forgotten. */
 void queue_send_to(struct queue_topic *t, const struct queue_message *messages,
                    const uint32_t *partitions, size_t n, struct queue_sent *sent, enum err *errs,
                    struct queue_wait *w);

@@ -78,13 +78,16 @@ static void note_fetch(struct replica *r, struct peer *p, const struct replica_f
         p->known_ms = q->echo_ms;
 }
 
+/* What is not durable here yet counts as well: a follower may have synced first what both took from
+ * the leader before. So what parts from this log once does so for the whole epoch, and a request
+ * that comes late, when the follower has cut already, is never found to agree. */
 static void serve(struct replica *r, const struct replica_fetch *q, struct peer *p,
                   struct replica_effects *out)
 {
     uint64_t last_epoch = epochs_before(&r->epochs, q->offset), end = 0, epoch = 0;
-    bool diverges = q->offset > r->durable_end || last_epoch != q->last_epoch;
+    bool diverges = q->offset > r->log_end || last_epoch != q->last_epoch;
     if (diverges)
-        epoch = epochs_floor(&r->epochs, q->last_epoch, r->durable_end, &end);
+        epoch = epochs_floor(&r->epochs, q->last_epoch, r->log_end, &end);
     /* Where the logs part may be forgotten here, with the records that were released. */
     if (q->offset < r->start || (diverges && end < r->start)) {
         struct replica_answer *a = answer_add(r, q, REPLICA_FETCH_BELOW_START, out);
@@ -103,7 +106,7 @@ static void serve(struct replica *r, const struct replica_fetch *q, struct peer 
     answer_add(r, q, REPLICA_FETCH_OK, out);
     struct replica_effect *effect = &out->at[out->n - 1];
     effect->answer.from = q->offset;
-    effect->answer.may_park = q->offset == r->durable_end && p->told_high_water == r->high_water;
+    effect->answer.may_park = q->offset >= r->durable_end && p->told_high_water == r->high_water;
     p->told_high_water = r->high_water;
 }
 

@@ -20,12 +20,17 @@ struct route {
     /* set by route_begin, then `begun` */
     struct peer *peer;
     struct queue *queue;
+    uint64_t life;
     bool begun; /* atomic; false again from route_end on */
 
     struct lock lk;
     struct lock_signal left; /* nobody is in any more, and it has ended */
     unsigned in;             /* guarded by lk: threads that may call the peer */
     struct route_key *keys;  /* guarded by lk; a hash */
+    /* Guarded by lk: sends to other brokers that may be repeated, by partition (a hash), and the
+     * lowest sequence that was never given. */
+    struct route_window *windows;
+    uint64_t sequence;
 };
 
 /* The peer may be called until route_leave. False: it is not there. */
@@ -37,6 +42,15 @@ void route_leave(struct route *r);
 void route_start(void *self, struct front_hop *hop);
 void route_give_back(void *self, uint32_t broker, const uint8_t topic[16],
                      const struct queue_received *received, size_t n);
+
+/* ---- repeat.c: as front_links has them ---- */
+
+bool route_repeat_open(void *self, const uint8_t topic[16], uint32_t partition,
+                       struct queue_repeat *out);
+void route_repeat_close(void *self, const uint8_t topic[16], uint32_t partition,
+                        const struct queue_repeat *key);
+/* A server that stopped has left some open. */
+void route_repeat_forget(struct route *r);
 
 /* ---- watch.c ---- */
 

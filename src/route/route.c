@@ -17,7 +17,10 @@ struct route *route_new(const struct route_options *o)
         .give_back = route_give_back,
         .watch = route_watch,
         .unwatch = route_unwatch,
+        .repeat_open = route_repeat_open,
+        .repeat_close = route_repeat_close,
     };
+    r->sequence = 1;
     r->mover = (struct queue_mover){r, route_move};
     lock_init(&r->lk, LOCK_RANK_WATCHES);
     lock_signal_init(&r->left);
@@ -32,8 +35,9 @@ void route_routes(struct route *r, struct peer_route out[ROUTE_ROUTES])
     out[3] = (struct peer_route){ROUTE_PATH_MOVE, route_serve_move, r};
 }
 
-void route_begin(struct route *r, struct peer *peer, struct queue *queue)
+void route_begin(struct route *r, struct peer *peer, struct queue *queue, uint64_t life)
 {
+    r->life = life;
     r->peer = peer;
     r->queue = queue;
     __atomic_store_n(&r->begun, true, __ATOMIC_RELEASE);
@@ -80,6 +84,7 @@ void route_free(struct route *r)
     if (r == NULL)
         return;
     CHECK(r->keys == NULL);
+    route_repeat_forget(r);
     lock_signal_fini(&r->left);
     lock_fini(&r->lk);
     mem_free(r);

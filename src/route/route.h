@@ -17,7 +17,7 @@
 struct route;
 
 struct route_options {
-    uint32_t broker;           /* this one's id */
+    uint32_t broker;           /* this one's id, 1 to 65535 */
     const struct clock *clock; /* borrowed, as `self` */
     /* Where a broker's peers reach it; false: it is not known. Any thread. */
     bool (*url)(void *self, uint32_t broker, char out[PEER_URL_BYTES_MAX + 1]);
@@ -28,8 +28,10 @@ struct route *route_new(const struct route_options *o);
 /* For peer_start. Until route_begin they answer that nothing was done. */
 enum { ROUTE_ROUTES = 4 };
 void route_routes(struct route *r, struct peer_route out[ROUTE_ROUTES]);
-/* The peer listens and the queue is open; both are borrowed until route_free. */
-void route_begin(struct route *r, struct peer *peer, struct queue *queue);
+/* The peer listens and the queue is open; both are borrowed until route_free. `life` is above that
+ * of each former life of this broker's id, and never equal: it is in the keys of what is sent to
+ * others, and a key that came again would have its message taken for the older one. */
+void route_begin(struct route *r, struct peer *peer, struct queue *queue, uint64_t life);
 /* For the fronts. */
 const struct front_links *route_links(struct route *r);
 /* For the queue, which may use it from its opening on. */

@@ -158,7 +158,6 @@ void route_serve_hop(void *self, struct http_request *http, uint32_t from)
     static const struct front_call_kind kind = {refuse, end};
     struct route_request in;
     struct queue_topic *topic;
-    (void)from;
     if (!route_read(self, http, &in, &topic))
         return;
     struct serving *s = arena_zeros(http_arena(http), sizeof *s);
@@ -166,6 +165,8 @@ void route_serve_hop(void *self, struct http_request *http, uint32_t from)
     s->http = http;
     s->topic = topic;
     s->in = in;
+    for (size_t i = 0; in.kind == ROUTE_SEND && i < in.n; i++)
+        in.items[i].repeat.front = from;
     front_call_init(&s->call, &kind, http);
     if (in.kind <= ROUTE_COUNT)
         verb_run(s);

@@ -93,6 +93,13 @@ static void attributes_put(const struct queue_attribute *at, size_t n, struct bu
     }
 }
 
+static void repeat_put(const struct queue_repeat *key, struct buf *out)
+{
+    buf_put_u64(out, key->life);
+    buf_put_u64(out, key->sequence);
+    buf_put_u64(out, key->settled_below);
+}
+
 static void message_put(const struct queue_message *m, struct buf *out)
 {
     CHECK(m->attributes_n <= ROUTE_ATTRIBUTES_MAX);
@@ -129,6 +136,7 @@ void route_hop_put(const struct front_hop *hop, uint32_t left_ms, struct buf *ou
         const struct front_item *item = hop->items[i];
         buf_put_u32(out, item->partition);
         if (hop->kind == FRONT_SEND) {
+            repeat_put(&item->repeat, out);
             message_put(item->message, out);
         } else if (hop->kind == FRONT_CHANGE) {
             buf_put_u8(out, item->is_delete);
@@ -234,12 +242,24 @@ static void message_read(struct cursor *c, struct arena *arena, struct queue_mes
         c->bad = true;
 }
 
+/* Again within what a record can hold. */
+static void repeat_read(struct cursor *c, struct queue_repeat *key)
+{
+    key->life = cursor_u64(c);
+    key->sequence = cursor_u64(c);
+    key->settled_below = cursor_u64(c);
+    if (key->sequence >= INT64_MAX || key->settled_below > key->sequence ||
+        key->sequence - key->settled_below >= QUEUE_REPEAT_WINDOW)
+        c->bad = true;
+}
+
 static void item_read(struct cursor *c, enum route_kind kind, struct arena *arena,
                       struct front_item *item)
 {
     item->partition = cursor_u32(c);
     if (kind == ROUTE_SEND) {
         struct queue_message *m = arena_zeros(arena, sizeof *m);
+        repeat_read(c, &item->repeat);
         message_read(c, arena, m);
         item->message = m;
     } else if (kind == ROUTE_CHANGE) {

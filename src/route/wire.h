@@ -10,7 +10,7 @@
 #include "queue/copies.h"
 
 enum {
-    ROUTE_WIRE_VERSION = 1,
+    ROUTE_WIRE_VERSION = 2,
     ROUTE_ATTRIBUTES_MAX = 32,
     ROUTE_ITEMS_MAX = 128,
     ROUTE_MESSAGE_BYTES_MAX = QUEUE_BODY_BYTES_MAX + 1024, /* with attributes, ours too */
@@ -40,7 +40,8 @@ struct route_request {
     uint32_t left_ms; /* of the deadline */
     struct bytes group;
     size_t n;
-    struct front_item *items; /* ROUTE_SEND to ROUTE_COUNT; as those of a front */
+    /* ROUTE_SEND to ROUTE_COUNT; as those of a front. The front of a send's key is who signed. */
+    struct front_item *items;
     struct queue_receive receive;
     uint32_t pause_ms;               /* ROUTE_WAIT: answers no sooner */
     struct queue_received *received; /* ROUTE_GIVE_BACK: n, of which only the receipt is set */

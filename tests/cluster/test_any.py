@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Any broker takes any request: clients need not know who leads."""
+import glob
 import json
+import os
+import subprocess
 import threading
 import time
 
 from cases import run_cases
 from harness import Cluster
-from leaselog import test, wait_until
+from leaselog import BINARY, test, wait_until
 
 BROKERS = (1, 2, 3)
 PARTITIONS = 6
@@ -85,6 +88,60 @@ def a_send_at_another_broker_outlives_the_leader():
         c.kill(leader)
         assert clients[other].call("SendMessage", QueueUrl="q", MessageBody="x")["MessageId"]
         assert clients[other].counts("q") == (1, 0, 0)
+
+
+def ids(client):
+    """Message ids in the queue, each as often as it is there."""
+    return sorted(m["MessageId"] for m in client.call("ReceiveMessage", QueueUrl="q", MaxNumberOfMessages=10, VisibilityTimeout=0).get("Messages", []))
+
+
+def dumped(c, b):
+    """Records of the one log that the broker has."""
+    log = glob.glob(os.path.join(c.data(b), "t", "*", "0"))[0].split(os.sep)
+    out = subprocess.run([BINARY, "dump", c.data(b), log[-2], log[-1], "--json"], capture_output=True, check=True).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+@test
+def a_send_whose_answer_is_lost_between_two_brokers_is_there_once():
+    with Cluster(etcds=1) as c:
+        c.client(1).call("CreateQueue", QueueName="q")
+        c.wait_in_sync("q")
+        leader = c.wait_leader("q")
+        other, body, got = following(leader), "x" * 60000, []
+        way = f"{other}>{leader}"
+        c.way(way, mode="deaf")
+        before = c.ask_proxy(ways=True)[way]["bytes"]
+        sender = threading.Thread(target=lambda: got.append(c.client(other).raw("POST", "/v1/topics/q/messages", body.encode())))
+        sender.start()
+        wait_until(lambda: c.ask_proxy(ways=True)[way]["bytes"] > before + len(body), "the leader is asked to store it")
+        time.sleep(0.2)  # so that it does; if it does not, the repeat does
+        c.ask_proxy(**{"break": way})
+        c.heal()
+        sender.join()
+        status, answer, _ = got[0]
+        assert status == 201, got
+        c.wait_in_sync("q")
+        assert c.client(leader).counts("q") == (1, 0, 0)
+        assert ids(c.client(leader)) == [json.loads(answer)["id"]], answer
+        c.stop(leader)
+        keys = [r.get("repeat_key", {}) for r in dumped(c, leader) if r["type"] == "MESSAGE"]
+        assert [k.get("broker") for k in keys] == [other] and keys[0]["life"] > 0, keys
+
+
+@test
+def a_send_outlives_a_leader_that_stands_still_with_it():
+    with Cluster(etcds=1, proxy=False, ttl_s=2) as c:
+        c.client(1).call("CreateQueue", QueueName="q")
+        c.wait_in_sync("q")
+        leader = c.wait_leader("q")
+        other = following(leader)
+        c.pause(leader)
+        sent = c.client(other).call("SendMessage", QueueUrl="q", MessageBody="x")["MessageId"]
+        c.resume(leader)
+        c.wait_in_sync("q")
+        assert c.client(other).counts("q") == (1, 0, 0)
+        assert ids(c.client(other)) == [sent]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzing targets: with --enable-fuzz libFuzzer drives them (scripts/fuzz), else `make check` replays
 # their corpus. A target links only the rooms that it names.
-FUZZ_TARGETS = %D%/target_aws_json %D%/target_batch %D%/target_catalog %D%/target_fronts \
+FUZZ_TARGETS = %D%/target_answer %D%/target_aws_json %D%/target_batch %D%/target_catalog %D%/target_fronts \
 	%D%/target_hop %D%/target_http \
 	%D%/target_json %D%/target_peer %D%/target_query %D%/target_raw %D%/target_receipt %D%/target_record %D%/target_rest \
 	%D%/target_snapshot %D%/target_store
@@ -22,6 +22,10 @@ FUZZ_LIBS = libfuzzlib.a libbase.a $(FUZZ_DRIVER) $(NETTLE_LIBS)
 %C%_target_json_SOURCES = %D%/target_json.c %D%/json_against.c %D%/json_against.h
 %C%_target_json_CFLAGS = $(TEST_CFLAGS) $(JANSSON_CFLAGS)
 %C%_target_json_LDADD = $(FUZZ_LIBS) $(JANSSON_LIBS)
+
+%C%_target_answer_SOURCES = %D%/target_answer.c
+%C%_target_answer_CFLAGS = $(TEST_CFLAGS)
+%C%_target_answer_LDADD = libfuzzlib.a libbench.a $(FUZZ_LIBS)
 
 %C%_target_batch_SOURCES = %D%/target_batch.c
 %C%_target_batch_CFLAGS = $(TEST_CFLAGS)

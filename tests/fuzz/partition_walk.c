@@ -92,8 +92,12 @@ static void send(struct walk *o)
         r.message.dedup_hash.at[0] = how;
         r.message.dedup_until_ms = o->view.now_ms + 300000;
     }
+    if (how & 64)
+        r.message.repeat = (struct record_repeat){1 + how % 3, how % 2, how, how - how % 4};
     enum err e = partition_plan_send(o->p, &o->view, &r.message, &duplicate);
-    CHECK(e == ERR_OK || e == ERR_DUPLICATE || e == ERR_FULL);
+    CHECK(e == ERR_OK || e == ERR_DUPLICATE || e == ERR_FULL || e == ERR_GONE);
+    if (e == ERR_DUPLICATE && duplicate.is_repeat)
+        CHECK(duplicate.number < partition_next_number(o->p));
     if (e == ERR_OK && partition_next_number(o->p) < (uint64_t)INT64_MAX)
         fold(o, &r);
 }

@@ -105,12 +105,13 @@ def json_texts():
         write("json", name, text.split(b"\r\n\r\n" if b"\r\n\r\n" in text else b"\n\n", 1)[1])
 
 
-def message(delay=0, group=b"", dedup=b"", body=b"body"):
-    flags = 1 | (2 if delay else 0) | (32 if group else 0) | (64 if dedup else 0)
+def message(delay=0, group=b"", dedup=b"", body=b"body", repeat=None):
+    flags = 1 | (2 if delay else 0) | (32 if group else 0) | (64 if dedup else 0) | (1024 if repeat else 0)
     out = varint(flags) + bytes(range(16)) + bytes(16) + time(1000) + time(7)
     out += time(delay) if delay else b""
     out += sized(group) + b"g" * 16 if group else b""
     out += sized(dedup) + b"d" * 16 + time(300000) if dedup else b""
+    out += b"".join(varint(v) for v in repeat or ())
     return 1, out + body
 
 
@@ -129,7 +130,8 @@ def records():
     rest = [(9, varint(1) + varint(1) + varint(2)), (10, varint(2)), (11, varint(4) + time(9000))]
     steps = bytes([0x22]) + bytes(range(12)) * 3 + bytes([1, 5, 4, 0, 9, 10, 255, 1, 7, 2, 8, 1, 11, 50, 1, 9])
     life = [GROUP] + [message(), message(5000), message(0, b"g", b"d"), message(0, b"g")] * 2
-    for name, wanted in (("life", life), ("leases", life + [lease((0, 4)), done, extend]), ("moves", life + [lease((0, 4)), move, (1, moved), closed]),
+    again = [message(repeat=key) for key in ((2, 7, 5, 0), (2, 7, 6, 1), (2, 7, 5, 0), (3, 2**40, 900, 1023), (3, 2**40, 900, 800), (2, 8, 1, 1))]
+    for name, wanted in (("life", life), ("leases", life + [lease((0, 4)), done, extend]), ("moves", life + [lease((0, 4)), move, (1, moved), closed]), ("repeats", [GROUP] + again),
                          ("called-off", life + [lease((0, 2)), move, called_off]), ("rest", life + rest), ("dropped", life + [(2, varint(1) + varint(1) + varint(2) + varint(0) + b"\0")])):
         text = b"".join(bytes([t, len(p)]) + p for t, p in wanted)
         write("record", name, text + b"\0" + steps)
@@ -148,8 +150,11 @@ def snapshots():
     origins = varint(1) + b"o" * 16 + varint(2) + varint(1) + varint(1) + varint(5) + varint(3)
     empty = varint(1) + varint(0) * 4 + varint(2**64 - 1) * 2 + varint(0) * 6
     full = head + delays + varint(1) + group + move + dedup + origins
+    fronts = varint(2) + varint(2) + varint(7) + varint(5) + varint(2) + varint(5) + varint(1) + b"i" * 16 + varint(6) + varint(3) + b"j" * 16 + \
+        varint(9) + varint(2**40) + varint(900) + varint(1) + varint(1023) + varint(0) + b"k" * 16
+    with_fronts = varint(3) + full[1:] + varint(60) + b"\1" + varint(0) + fronts
     steps = bytes([0x22]) + bytes([1, 5, 4, 0, 9, 10, 255, 1, 7, 2, 8, 1, 11, 50, 1, 9, 3, 4, 8, 0, 1, 0, 33, 0, 48, 6, 2, 10, 15, 1])
-    for name, state in (("empty", empty), ("full", full), ("no-moves", head + delays + varint(1) + group + varint(0) * 4)):
+    for name, state in (("empty", empty), ("full", full), ("fronts", with_fronts), ("no-moves", head + delays + varint(1) + group + varint(0) * 4)):
         for fifo in (0, 1):
             write("snapshot", "%s-%d" % (name, fifo), struct.pack("<H", len(state)) + state + bytes([steps[0] | fifo]) + steps[1:])
 
@@ -294,10 +299,10 @@ def peers():
 
 def hops():
     def head(kind, left=1000):
-        return struct.pack("<BBBB16sI", 1, kind, 1, 1, b"t" * 16, left) + sized(b"default")
+        return struct.pack("<BBBB16sI", 2, kind, 1, 1, b"t" * 16, left) + sized(b"default")
 
     attribute = b"\1" + sized(b"n") + sized(b"Binary") + b"\1" + sized(b"\0v")
-    message = struct.pack("<IBq16s", 2, 0, -1, b"m" * 16) + sized(b"body") + sized(b"") + sized(b"g") + sized(b"d") + sized(b"k") + attribute
+    message = struct.pack("<IQQQBq16s", 2, 7, 1030, 7, 0, -1, b"m" * 16) + sized(b"body") + sized(b"") + sized(b"g") + sized(b"d") + sized(b"k") + attribute
     write("hop", "send", b"\0" + head(1) + struct.pack("<H", 2) + message * 2)
     write("hop", "change", b"\0" + head(2) + struct.pack("<HIBq", 1, 3, 0, 5000) + sized(b"receipt"))
     write("hop", "purge", b"\0" + head(3) + struct.pack("<HII", 2, 0, 1))
@@ -306,14 +311,30 @@ def hops():
     write("hop", "wait", b"\0" + head(6) + struct.pack("<I", 20))
     write("hop", "give_back", b"\0" + head(7, 0) + struct.pack("<H", 2) + sized(b"r1") + sized(b"r2"))
     write("hop", "move", b"\0" + head(8) + struct.pack("<IQq", 3, 7, 60000) + sized(b"a record"))
-    write("hop", "answer-move", b"\7" + struct.pack("<BBHI", 1, 8, 19, 2))
+    write("hop", "answer-move", b"\7" + struct.pack("<BBHI", 2, 8, 19, 2))
     items = {1: struct.pack("<HI16sIQBQQ", 10, 2, b"i" * 16, 1, 2, 0, 3, 4), 2: struct.pack("<HI", 19, 3), 3: struct.pack("<HIQ", 0, 0, 9), 4: struct.pack("<HIQQQQ", 0, 0, 1, 2, 3, 4)}
     for kind, item in items.items():
-        write("hop", f"answer-{kind}", bytes([kind]) + struct.pack("<BBHH", 1, kind, 0, 3) + item * 3)
+        write("hop", f"answer-{kind}", bytes([kind]) + struct.pack("<BBHH", 2, kind, 0, 3) + item * 3)
     got = struct.pack("<16s16sqqIIQB", b"i" * 16, b"m" * 16, 1, 2, 3, 0, 4, 0) + b"".join(sized(x) for x in (b"body", b"", b"g", b"d", b"k", b"o", b"receipt")) + attribute
-    write("hop", "answer-5", b"\5" + struct.pack("<BBHH", 1, 5, 0, 2) + got * 2)
-    write("hop", "answer-6", b"\6" + struct.pack("<BBHI", 1, 6, 0, 3))
+    write("hop", "answer-5", b"\5" + struct.pack("<BBHH", 2, 5, 0, 2) + got * 2)
+    write("hop", "answer-6", b"\6" + struct.pack("<BBHI", 2, 6, 0, 3))
 
 
-for make in (fronts, aws_json, query, http, json_texts, records, snapshots, batches, raws, hops, receipts, catalog, rest, stores, peers):
+def answers():
+    head = b"HTTP/1.1 200 OK\r\nDate: Mon, 30 Nov 2026 02:28:40 GMT\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n"
+    message = {"MessageId": "i", "ReceiptHandle": "r\u00e9", "MD5OfBody": "0" * 32, "Body": "00000000000000000042xxxx"}
+    bodies = {"empty": {}, "received": {"Messages": [message, dict(message, Attributes={"SentTimestamp": "1"})]},
+              "batch": {"Successful": [{"Id": "0"}], "Failed": [{"Id": "1", "Code": "InternalError", "Message": "m", "SenderFault": False}]},
+              "fault": {"__type": "com.amazonaws.sqs#QueueDoesNotExist", "message": "there is no such queue"}}
+    for name, body in bodies.items():
+        text = json.dumps(body).encode()
+        write("answer", name, head % len(text) + text)
+        write("answer", "body-" + name, text)
+    for name, lines in (("closes", "1.0 503 Busy\r\nConnection: x, keep-alive ,close\r\nContent-Length: 0"), ("bodiless", "1.1 204 No Content"),
+                        ("chunked", "1.1 200 OK\r\nTransfer-Encoding: chunked"), ("too-long", "1.1 200 OK\r\nContent-Length: 99999999999999999999"),
+                        ("folded", "1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 1"), ("interim", "1.1 100 Continue")):
+        write("answer", name, b"HTTP/" + lines.encode() + b"\r\n\r\n")
+
+
+for make in (answers, fronts, aws_json, query, http, json_texts, records, snapshots, batches, raws, hops, receipts, catalog, rest, stores, peers):
     make()

@@ -50,6 +50,9 @@ static void bounds(const struct route_request *in)
         CHECK(in->n >= 1 && in->n <= QUEUE_BATCH_MAX);
     for (size_t i = 0; in->kind == ROUTE_SEND && i < in->n; i++) {
         const struct queue_message *m = in->items[i].message;
+        const struct queue_repeat *key = &in->items[i].repeat;
+        CHECK(key->sequence < INT64_MAX && key->settled_below <= key->sequence);
+        CHECK(key->sequence - key->settled_below < QUEUE_REPEAT_WINDOW);
         CHECK(in->n <= QUEUE_SEND_MAX && m->key.n <= QUEUE_KEY_BYTES_MAX);
         CHECK(m->group_id.n <= QUEUE_ID_BYTES_MAX && m->dedup_id.n <= QUEUE_ID_BYTES_MAX);
         CHECK(m->body.n <= QUEUE_BODY_BYTES_MAX);

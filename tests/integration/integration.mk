@@ -13,6 +13,7 @@ INTEGRATION_TESTS = \
 	tests/integration/test_full.sh \
 	tests/integration/test_proxy.sh \
 	tests/integration/test_cli.sh \
+	tests/integration/test_bench.sh \
 	tests/integration/test_cli_work.sh \
 	tests/integration/test_rest.sh \
 	tests/integration/wire_json.sh \

@@ -423,6 +423,12 @@ def a_command_line_works_through_a_topic():
 
 
 @test
+def a_load_is_refused_where_it_cannot_be_meant():
+    code, _, err = cli(None, "bench", "send", "--server", "http://192.0.2.1")  # more in test_bench.py
+    assert code == 2 and "--yes" in err, (code, err)
+
+
+@test
 def every_command_has_been_run_by_a_test_above():
     assert len(commands()) >= 15
     if len(sys.argv) == 1:

@@ -79,6 +79,9 @@ struct request {
 };
 /* Not settled: the request may be waiting when it returns. */
 void request_send(struct request *r, uint32_t broker, const char *topic, const char *body);
+/* By the queue of `broker`, as a send that another broker gives to it, perhaps again. */
+void request_repeat(struct request *r, uint32_t broker, const char *topic, const char *body,
+                    const struct queue_repeat *key);
 void request_delete(struct request *r, uint32_t broker, const char *topic, const char *receipt);
 /* With all that follows; ERR_OK: answered so. */
 enum err send_to(uint32_t broker, const char *topic, const char *body);
@@ -92,5 +95,7 @@ struct got {
 struct got receive_at(uint32_t broker, const char *topic, size_t max, int64_t visibility_ms);
 /* All that can be received there, finished one by one, as "a b c" sorted. */
 const char *drain(uint32_t broker, const char *topic);
+
+TCase *tcase_repeat(void);
 
 #endif

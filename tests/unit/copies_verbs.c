@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "copies_fixture.h"
+#include "queue/spread.h"
 
 static void told(struct queue_wait *w)
 {
@@ -26,18 +27,28 @@ static void request_wait(struct request *r)
         told(&r->w);
 }
 
-void request_send(struct request *r, uint32_t broker, const char *topic, const char *body)
+void request_repeat(struct request *r, uint32_t broker, const char *topic, const char *body,
+                    const struct queue_repeat *key)
 {
     struct queue_topic *t = topic_at(broker, topic);
-    struct queue_message m = {.body = bytes_of_text(body), .delay_ms = -1};
+    struct queue_message m = {.body = bytes_of_text(body), .delay_ms = -1, .repeat = key};
+    const uint32_t first = 0;
     request_begin(r);
     if (t->fifo) {
         m.group_id = BYTES_OF("g");
         m.dedup_id = m.body;
     }
-    queue_send(t, &m, 1, &r->sent, &r->err, &r->w);
+    if (key == NULL)
+        queue_send(t, &m, 1, &r->sent, &r->err, &r->w);
+    else
+        queue_send_to(t, &m, &first, 1, &r->sent, &r->err, &r->w);
     request_wait(r);
     queue_topic_give_back(t);
+}
+
+void request_send(struct request *r, uint32_t broker, const char *topic, const char *body)
+{
+    request_repeat(r, broker, topic, body, NULL);
 }
 
 void request_delete(struct request *r, uint32_t broker, const char *topic, const char *receipt)

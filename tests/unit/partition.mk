@@ -9,7 +9,8 @@ tests_unit_test_record_LDADD = $(PARTITION_TEST_LIBS)
 
 TEST_RUNNERS += tests/unit/test_partition
 tests_unit_test_partition_SOURCES = tests/unit/test_partition.c tests/unit/test_partition_delays.c \
-	tests/unit/test_partition_fair.c tests/unit/test_partition_fifo.c tests/unit/test_partition_state.c \
+	tests/unit/test_partition_fair.c tests/unit/test_partition_fifo.c tests/unit/test_partition_repeat.c \
+	tests/unit/test_partition_state.c \
 	tests/unit/partition_fixture.c tests/unit/partition_fixture.h
 tests_unit_test_partition_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_partition_LDADD = $(PARTITION_TEST_LIBS)

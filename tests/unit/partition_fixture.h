@@ -61,5 +61,6 @@ TCase *tcase_delays(void);
 TCase *tcase_fair(void);
 TCase *tcase_fifo(void);
 TCase *tcase_state(void);
+TCase *tcase_repeat(void);
 
 #endif

@@ -21,6 +21,13 @@ tests_unit_test_route_polls_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_route_polls_LDADD = libtestlib.a libroute.a libfront.a libbase.a $(CHECK_LIBS) \
 	$(JANSSON_LIBS) $(NETTLE_LIBS)
 
+TEST_RUNNERS += tests/unit/test_route_repeat
+tests_unit_test_route_repeat_SOURCES = tests/unit/route_stage.c tests/unit/route_stage.h \
+	tests/unit/test_route_repeat.c
+tests_unit_test_route_repeat_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_route_repeat_LDADD = libtestlib.a libroute.a libfront.a libbase.a $(CHECK_LIBS) \
+	$(JANSSON_LIBS) $(NETTLE_LIBS)
+
 TEST_RUNNERS += tests/unit/test_route_wire
 tests_unit_test_route_wire_SOURCES = tests/unit/test_route_wire.c
 tests_unit_test_route_wire_CFLAGS = $(TEST_CFLAGS)

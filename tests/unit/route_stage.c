@@ -135,7 +135,8 @@ struct peer_call *peer_post(struct peer *p, uint32_t to, const char *url, const 
 {
     struct letter *l = &stage.letters[stage.letters_n++];
     CHECK(stage.letters_n <= LETTERS_MAX && deadline_ms > 0 && url[0] == 'u');
-    *l = (struct letter){.from = p->broker, .to = to, .path = path, .done = done};
+    *l = (struct letter){
+        .from = p->broker, .to = to, .path = path, .deadline_ms = deadline_ms, .done = done};
     buf_put_bytes(&l->body, body);
     return NULL;
 }
@@ -193,11 +194,16 @@ void letter_carry(struct letter *l)
     letter_end(l, ERR_OK, l->served->status, buf_bytes(&l->served->answer));
 }
 
+void letter_vanish(struct letter *l)
+{
+    letter_end(l, ERR_BUSY, 0, BYTES_NONE);
+}
+
 void letter_lose(struct letter *l)
 {
     letter_deliver(l);
     request_finish(l->served, true);
-    letter_end(l, ERR_BUSY, 0, BYTES_NONE);
+    letter_vanish(l);
 }
 
 void letter_answer(struct letter *l, struct buf *body)
@@ -335,6 +341,17 @@ size_t stored_in_state(enum stored_state state)
     return n;
 }
 
+/* Where a send was stored; the next number: nowhere. */
+static uint64_t number_of(uint32_t partition, const struct queue_repeat *key)
+{
+    for (size_t i = 0; key != NULL && i < stage.n[partition]; i++) {
+        const struct queue_repeat *r = &stage.at[partition][i].repeat;
+        if (r->front == key->front && r->life == key->life && r->sequence == key->sequence)
+            return i;
+    }
+    return stage.n[partition];
+}
+
 void queue_send_to(struct queue_topic *t, const struct queue_message *messages,
                    const uint32_t *partitions, size_t n, struct queue_sent *sent, enum err *errs,
                    struct queue_wait *w)
@@ -342,14 +359,18 @@ void queue_send_to(struct queue_topic *t, const struct queue_message *messages,
     for (size_t i = 0; i < n; i++) {
         char body[32];
         uint32_t p = partitions[i];
-        errs[i] = queue_copy_is_ours(t, p) ? ERR_OK : ERR_NOT_LEADER;
+        errs[i] = queue_copy_is_ours(t, p) ? stage.refuses_sends : ERR_NOT_LEADER;
         if (errs[i] != ERR_OK)
+            continue;
+        mark(w);
+        sent[i] = (struct queue_sent){.partition = p, .number = number_of(p, messages[i].repeat)};
+        if (sent[i].number < stage.n[p])
             continue;
         snprintf(body, sizeof body, "%.*s", (int)messages[i].body.n,
                  (const char *)messages[i].body.at);
-        sent[i] = (struct queue_sent){.partition = p, .number = stage.n[p]};
         store(p, body, STORED_READY);
-        mark(w);
+        if (messages[i].repeat != NULL)
+            stage.at[p][sent[i].number].repeat = *messages[i].repeat;
     }
 }
 
@@ -583,7 +604,7 @@ void stage_setup(void)
         memset(stage.topics[b].config.id, 7, sizeof stage.topics[b].config.id);
         struct route_options o = {.broker = b, .clock = &stage.clock.clock, .url = url};
         stage.routes[b] = route_new(&o);
-        route_begin(stage.routes[b], &stage.peers[b], &stage.queues[b]);
+        route_begin(stage.routes[b], &stage.peers[b], &stage.queues[b], 1000 + b);
     }
     lead(1, 2, 3, 2);
 }

@@ -31,6 +31,7 @@ struct http_request {
 struct letter {
     uint32_t from, to;
     const char *path;
+    int64_t deadline_ms;
     struct buf body;
     struct peer_call_done done;
     struct http_request *served; /* once it was delivered */
@@ -42,6 +43,7 @@ enum stored_state { STORED_READY, STORED_LEASED, STORED_DELETED };
 struct stored {
     char body[32];
     enum stored_state state;
+    struct queue_repeat repeat; /* front 0: none */
 };
 
 struct queue_topic {
@@ -65,8 +67,9 @@ struct stage {
     struct stored at[PARTITIONS][MESSAGES_MAX];
     size_t n[PARTITIONS];
     bool hold_commits;
-    bool is_unready; /* who leads is not ready to, yet */
-    unsigned moves;  /* that were taken, duplicates too */
+    bool is_unready;        /* who leads is not ready to, yet */
+    enum err refuses_sends; /* by whoever leads; ERR_OK: it does not */
+    unsigned moves;         /* that were taken, duplicates too */
     struct queue_wait *waits[8];
     size_t waits_n;
     struct http_request requests[REQUESTS_MAX];
@@ -113,6 +116,7 @@ struct letter *letter_open(size_t i);
 void letter_deliver(struct letter *l); /* the other broker begins to work on it */
 void letter_carry(struct letter *l);   /* and its answer comes back, if there is one by then */
 void letter_lose(struct letter *l);    /* it was carried out, and its answer is lost */
+void letter_vanish(struct letter *l);  /* nobody knows what became of it */
 void letter_refuse(struct letter *l);  /* nobody listens */
 void carry_all(void);
 void letter_answer(struct letter *l, struct buf *body); /* by the test; takes the body */

@@ -53,6 +53,26 @@ START_TEST(a_time_is_whole_seconds_or_has_a_unit)
 }
 END_TEST
 
+START_TEST(seconds_with_a_fraction_are_kept_as_milliseconds)
+{
+    static const struct {
+        const char *text;
+        int64_t ms; /* -1: refused */
+    } rows[] = {
+        {"0.1", 100},    {"0.05", -1},   {"1", 1000},   {"1.5", 1500},      {"1.25", 1250},
+        {"1.125", 1125}, {"1.1255", -1}, {"60", 60000}, {"60.001", -1},     {"1.", -1},
+        {".5", -1},      {"", -1},       {"-1", -1},    {"1s", -1},         {"1.5s", -1},
+        {"1.5.5", -1},   {"1,5", -1},    {" 1", -1},    {"9999999999", -1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int64_t ms = -1;
+        bool ok = cli_millis_read(rows[i].text, 100, 60000, &ms);
+        ck_assert_msg(ok == (rows[i].ms >= 0) && ms == rows[i].ms, "'%s': %lld", rows[i].text,
+                      (long long)ms);
+    }
+}
+END_TEST
+
 START_TEST(a_number_keeps_to_its_bounds)
 {
     int64_t v = -1;
@@ -428,6 +448,7 @@ Suite *suite_new(void)
     TCase *tc = tcase_create("cli");
     tcase_add_checked_fixture(tc, NULL, parse_fini);
     tcase_add_test(tc, a_time_is_whole_seconds_or_has_a_unit);
+    tcase_add_test(tc, seconds_with_a_fraction_are_kept_as_milliseconds);
     tcase_add_test(tc, a_number_keeps_to_its_bounds);
     tcase_add_test(tc, a_pair_is_split_at_its_first_equals_sign);
     tcase_add_test(tc, the_distance_of_words_counts_single_slips);

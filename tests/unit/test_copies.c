@@ -779,5 +779,6 @@ Suite *suite_new(void)
     tcase_add_test(t, a_deleted_topic_goes_everywhere);
     tcase_add_test(t, brokers_with_their_own_threads_answer_whoever_asked);
     suite_add_tcase(s, t);
+    suite_add_tcase(s, tcase_repeat());
     return s;
 }

@@ -476,5 +476,6 @@ Suite *suite_new(void)
     suite_add_tcase(suite, tcase_fifo());
     suite_add_tcase(suite, tcase_fair());
     suite_add_tcase(suite, tcase_state());
+    suite_add_tcase(suite, tcase_repeat());
     return suite;
 }

@@ -61,6 +61,12 @@ static struct record_message some_message(struct rng *rng, struct buf *list)
         m.origin.partition = (uint32_t)rng_next(rng);
         m.origin.move_seq = some_number(rng);
         m.origin.moves_closed = some_number(rng);
+    } else if (rng_below(rng, 2)) {
+        m.repeat.front = 1 + (uint32_t)rng_below(rng, RECORD_FRONT_MAX);
+        m.repeat.life = rng_next(rng);
+        m.repeat.sequence = m.repeat.settled_below = some_number(rng);
+        if (m.repeat.sequence >= RECORD_REPEAT_WINDOW)
+            m.repeat.settled_below -= rng_below(rng, RECORD_REPEAT_WINDOW);
     }
     if (rng_below(rng, 2)) {
         m.key = some_bytes(rng, 1, RECORD_ID_BYTES_MAX);
@@ -164,6 +170,9 @@ static void same_message(const struct record_message *a, const struct record_mes
     ck_assert(a->origin.partition == b->origin.partition);
     ck_assert(a->origin.move_seq == b->origin.move_seq);
     ck_assert(a->origin.moves_closed == b->origin.moves_closed);
+    ck_assert(a->repeat.front == b->repeat.front && a->repeat.life == b->repeat.life);
+    ck_assert(a->repeat.sequence == b->repeat.sequence);
+    ck_assert(a->repeat.settled_below == b->repeat.settled_below);
 }
 
 static void same_lease(const struct record_lease *a, const struct record_lease *b)
@@ -331,6 +340,38 @@ START_TEST(a_tombstone_has_a_key_and_no_body)
 }
 END_TEST
 
+static enum err decode_repeat(unsigned flags, uint64_t front, uint64_t sequence, uint64_t open)
+{
+    struct record out;
+    struct buf b = BUF_EMPTY;
+    static const char zeros[32 + 2];
+    buf_put_varint(&b, 1 << 10 | flags);
+    buf_put(&b, zeros, sizeof zeros); /* id, md5, both times */
+    if (flags & 1 << 7)
+        buf_put(&b, zeros, 16 + 4); /* an origin */
+    buf_put_varint(&b, front);
+    buf_put_varint(&b, UINT64_MAX);
+    buf_put_varint(&b, sequence);
+    buf_put_varint(&b, open);
+    buf_put_u8(&b, 'x');
+    enum err e = record_decode(RECORD_MESSAGE, buf_bytes(&b), &out);
+    buf_fini(&b);
+    return e;
+}
+
+START_TEST(a_key_that_no_front_gives_is_corrupt)
+{
+    ck_assert_int_eq(decode_repeat(0, 1, 0, 0), ERR_OK);
+    ck_assert_int_eq(decode_repeat(0, RECORD_FRONT_MAX, 1023, 1023), ERR_OK);
+    ck_assert_int_eq(decode_repeat(0, 0, 1, 0), ERR_CORRUPT);
+    ck_assert_int_eq(decode_repeat(0, RECORD_FRONT_MAX + 1, 1, 0), ERR_CORRUPT);
+    ck_assert_int_eq(decode_repeat(0, 1, (uint64_t)INT64_MAX, 0), ERR_CORRUPT);
+    ck_assert_int_eq(decode_repeat(0, 1, 4, 5), ERR_CORRUPT);
+    ck_assert_int_eq(decode_repeat(0, 1, 2000, 1024), ERR_CORRUPT);
+    ck_assert_int_eq(decode_repeat(1 << 7, 1, 1, 0), ERR_CORRUPT); /* of a moved message */
+}
+END_TEST
+
 START_TEST(reserved_types_and_unknown_flags_are_a_newer_format)
 {
     struct record out;
@@ -340,7 +381,7 @@ START_TEST(reserved_types_and_unknown_flags_are_a_newer_format)
     ck_assert_int_eq(record_decode(RECORD_GAP, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
     ck_assert_int_eq(record_decode(16, BYTES_OF("x"), &out), ERR_NEWER_FORMAT);
     for (unsigned bit = 8; bit < 64; bit++) {
-        if (bit == 13 || bit == 14) /* key and tombstone */
+        if (bit == 10 || bit == 13 || bit == 14) /* repeat, key and tombstone */
             continue;
         struct buf b = BUF_EMPTY;
         buf_put_varint(&b, (uint64_t)1 << bit);
@@ -422,6 +463,7 @@ Suite *suite_new(void)
     tcase_add_test(all, every_cut_of_a_control_record_is_corrupt);
     tcase_add_test(all, a_plain_message_costs_41_bytes_beside_its_body);
     tcase_add_test(all, a_tombstone_has_a_key_and_no_body);
+    tcase_add_test(all, a_key_that_no_front_gives_is_corrupt);
     tcase_add_test(all, reserved_types_and_unknown_flags_are_a_newer_format);
     tcase_add_test(all, numbers_must_rise_and_runs_must_not_touch);
     tcase_add_test(all, each_number_of_a_sizes_record_has_one_size);

@@ -507,6 +507,32 @@ START_TEST(a_leader_whose_released_part_holds_the_parting_sends_its_snapshot)
 }
 END_TEST
 
+/* Both took [10, 12) from the leader before, and the other one has synced it first. Were it told to
+ * cut, its request, coming a second time behind that, would count what it has no more. */
+START_TEST(what_this_leader_still_syncs_is_not_called_a_parting)
+{
+    const struct replica_epoch old = {.epoch = 3};
+    begin(2, 2, 3, 10, &old, 1);
+    tick(2000);
+    const struct replica_batch two = {.base = 10, .end = 12, .epoch = 3};
+    reply(asked(), (struct replica_answer){.status = REPLICA_FETCH_OK, .epoch = 3}, &two, 1);
+    log_end = 12;
+    key.epoch = 4;
+    key.leader = 1;
+    hear();
+    ck_assert_ptr_nonnull(effect(REPLICA_EFFECT_LEAD));
+    log_end = 13;
+    fetch(2, 4, 12, 3);
+    ck_assert_int_eq(fetch_status(), REPLICA_FETCH_OK);
+    ck_assert_uint_eq(look().high_water, 10);
+    fetch(2, 4, 14, 3);
+    ck_assert_int_eq(fetch_status(), REPLICA_FETCH_DIVERGE);
+    ck_assert_uint_eq(effect(REPLICA_EFFECT_ANSWER)->answer.answer.diverge_end, 12);
+    durable(13, 4);
+    ck_assert_uint_eq(look().high_water, 12);
+}
+END_TEST
+
 /* ---- incarnations, and the catalogue ---- */
 
 START_TEST(damage_draws_an_incarnation_and_is_silent_until_the_key_shows_it)
@@ -626,6 +652,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_follower_told_to_cut_what_is_committed_stops_instead);
     tcase_add_test(t, a_follower_begins_anew_only_behind_its_high_water_mark);
     tcase_add_test(t, a_leader_whose_released_part_holds_the_parting_sends_its_snapshot);
+    tcase_add_test(t, what_this_leader_still_syncs_is_not_called_a_parting);
     tcase_add_test(t, damage_draws_an_incarnation_and_is_silent_until_the_key_shows_it);
     tcase_add_test(t, the_last_copy_is_kept_though_damaged);
     tcase_add_test(t, a_catalogue_that_went_back_is_not_believed);

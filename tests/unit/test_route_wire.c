@@ -15,7 +15,7 @@ static void fill(struct front_item *item, struct queue_message *m, struct queue_
     m->attributes = a;
     m->attributes_n = 1;
     memset(m->body_md5, 9, sizeof m->body_md5);
-    *item = (struct front_item){.partition = 3, .message = m};
+    *item = (struct front_item){.partition = 3, .message = m, .repeat = {1, 7, 1030, 7}};
 }
 
 START_TEST(a_message_arrives_as_it_was_sent_and_a_part_of_it_is_refused)
@@ -36,6 +36,9 @@ START_TEST(a_message_arrives_as_it_was_sent_and_a_part_of_it_is_refused)
     ck_assert(in.strict);
     ck_assert_uint_eq(in.left_ms, 777);
     ck_assert_uint_eq(in.items[0].partition, 3);
+    const struct queue_repeat *key = &in.items[0].repeat;
+    ck_assert(key->life == 7 && key->sequence == 1030 && key->settled_below == 7);
+    ck_assert_uint_eq(key->front, 0); /* who signed */
     const struct queue_message *got = in.items[0].message;
     ck_assert(bytes_equal(got->body, m.body) && bytes_equal(got->key, m.key));
     ck_assert(bytes_equal(got->trace, m.trace) && bytes_equal(got->group_id, m.group_id));
@@ -111,6 +114,37 @@ START_TEST(a_message_that_no_record_can_hold_is_refused)
 }
 END_TEST
 
+START_TEST(a_key_that_no_record_can_hold_is_refused)
+{
+    static const struct {
+        struct queue_repeat key;
+        enum err e;
+    } cases[] = {
+        {{0, UINT64_MAX, INT64_MAX - 1, INT64_MAX - 1}, ERR_OK},
+        {{0, 0, INT64_MAX, INT64_MAX}, ERR_CORRUPT},
+        {{0, 0, 4, 5}, ERR_CORRUPT},
+        {{0, 0, 1023, 0}, ERR_OK},
+        {{0, 0, 1024, 0}, ERR_CORRUPT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct queue_message m;
+        struct queue_attribute a;
+        struct front_item item, *items[] = {&item};
+        struct front_hop hop = {.kind = FRONT_SEND, .items = items, .n = 1};
+        struct buf b = BUF_EMPTY;
+        struct arena arena;
+        struct route_request in;
+        arena_init(&arena, NULL, 0);
+        fill(&item, &m, &a);
+        item.repeat = cases[i].key;
+        route_hop_put(&hop, 1, &b);
+        ck_assert_int_eq(route_request_read(buf_bytes(&b), &arena, &in), cases[i].e);
+        buf_fini(&b);
+        arena_fini(&arena);
+    }
+}
+END_TEST
+
 START_TEST(what_is_received_arrives_as_it_was_and_a_part_of_it_is_refused)
 {
     struct queue_attribute a = {BYTES_OF("n"), BYTES_OF("String"), false, BYTES_OF("v")};
@@ -170,6 +204,7 @@ Suite *suite_new(void)
     TCase *t = tcase_create("route_wire");
     tcase_add_test(t, a_message_arrives_as_it_was_sent_and_a_part_of_it_is_refused);
     tcase_add_test(t, a_message_that_no_record_can_hold_is_refused);
+    tcase_add_test(t, a_key_that_no_record_can_hold_is_refused);
     tcase_add_test(t, what_is_received_arrives_as_it_was_and_a_part_of_it_is_refused);
     tcase_add_test(t, errors_arrive_as_they_were);
     suite_add_tcase(s, t);

@@ -59,8 +59,6 @@ static void check_fifo(struct world *w, const struct op *op, size_t i)
 {
     const struct message *m = &w->messages[op->serials[i]];
     const struct queue_received *r = &op->got[i];
-    if (m->is_id_known && memcmp(m->id, r->id, sizeof m->id) != 0)
-        world_break(w, "H9: %zu is there twice", op->serials[i]);
     if (m->lease_until_ms > op->start_ms)
         world_break(w, "H5: %zu is out twice, at broker %u, until %" PRId64, op->serials[i],
                     op->broker, m->lease_until_ms);
@@ -83,6 +81,27 @@ static void take(struct world *w, const struct op *op, size_t i)
     m->lease_until_ms = op->start_ms + op->visibility_ms;
 }
 
+/* Each answer to a send that may be repeated tells of one message, the one that is received. */
+void answers_sent(struct world *w, struct op *op)
+{
+    struct message *m = &w->messages[op->message];
+    if (m->topic == 0 && m->repeat.front == 0)
+        return;
+    if (m->is_id_known && memcmp(m->id, op->sent.id, sizeof m->id) != 0)
+        world_break(w, "H9: %zu is there twice, as broker %u answers", op->message, op->broker);
+    if (op->sent.duplicate && m->repeat.front != 0)
+        world_break(w, "H9: %zu is called a duplicate of itself", op->message);
+    m->is_id_known = true;
+    memcpy(m->id, op->sent.id, sizeof m->id);
+}
+
+static void check_once(struct world *w, const struct op *op, size_t i)
+{
+    const struct message *m = &w->messages[op->serials[i]];
+    if (m->is_id_known && memcmp(m->id, op->got[i].id, sizeof m->id) != 0)
+        world_break(w, "H9: %zu is there twice", op->serials[i]);
+}
+
 void answers_received(struct world *w, struct op *op)
 {
     for (size_t i = 0; i < op->got_n; i++) {
@@ -94,6 +113,8 @@ void answers_received(struct world *w, struct op *op)
         if (w->messages[op->serials[i]].sent == FATE_FAILED)
             world_break(w, "H7: %zu was refused, and is there", op->serials[i]);
         check_deleted(w, op, i);
+        if (op->topic == 1 || w->messages[op->serials[i]].repeat.front != 0)
+            check_once(w, op, i);
         if (op->topic == 1)
             check_fifo(w, op, i);
     }

@@ -17,6 +17,7 @@ static void tell_send(struct world *w, struct op *op)
     struct message *m = &w->messages[op->message];
     m->sends_open--;
     if (op->err == ERR_OK) {
+        answers_sent(w, op);
         if (m->sent != FATE_OK)
             m->sent_end_ms = w->now_ms;
         m->sent = FATE_OK;
@@ -157,12 +158,12 @@ static size_t body_write(const struct message *m, size_t serial, char body[BODY_
     return filled;
 }
 
-static void send(struct world *w, uint32_t broker, size_t serial)
+void client_send(struct world *w, uint32_t broker, size_t serial)
 {
     struct message *m = &w->messages[serial];
     char body[BODY_ROOM], group[8];
     struct queue_topic *t = find(w, broker, m->topic);
-    struct queue_sent sent = {.number = 0};
+    uint32_t partition = m->topic == 1 ? 0 : m->part;
     if (t == NULL)
         return;
     struct op *op = op_new(w, VERB_SEND, broker, m->topic);
@@ -178,7 +179,12 @@ static void send(struct world *w, uint32_t broker, size_t serial)
         m->sent = FATE_OPEN;
         m->sent_start_ms = w->now_ms;
     }
-    queue_send(t, &q, 1, &sent, &op->err, &op->w);
+    if (m->repeat.front != 0) {
+        q.repeat = &m->repeat;
+        queue_send_to(t, &q, &partition, 1, &op->sent, &op->err, &op->w);
+    } else {
+        queue_send(t, &q, 1, &op->sent, &op->err, &op->w);
+    }
     op_wait(op);
     queue_topic_give_back(t);
 }
@@ -191,8 +197,9 @@ static void send_any(struct world *w)
     if (topic == 1 && chance(w, 20))
         for (size_t i = w->messages_n; i-- > 0;) {
             struct message *m = &w->messages[i];
-            if (m->topic == 1 && m->sent == FATE_UNKNOWN && w->now_ms - m->sent_start_ms < 60000) {
-                send(w, broker, i);
+            if (m->topic == 1 && m->repeat.front == 0 && m->sent == FATE_UNKNOWN &&
+                w->now_ms - m->sent_start_ms < 60000) {
+                client_send(w, broker, i);
                 return;
             }
         }
@@ -200,7 +207,7 @@ static void send_any(struct world *w)
         return;
     w->messages[w->messages_n++] =
         (struct message){.topic = topic, .group = (uint32_t)draw(w, GROUPS)};
-    send(w, broker, w->messages_n - 1);
+    client_send(w, broker, w->messages_n - 1);
 }
 
 /* What a body says that it is; MESSAGES_MAX: nothing that was ever sent. */
@@ -301,5 +308,7 @@ void client_act(struct world *w)
                              visibilities_ms[draw(w, 5)]);
     else
         use_receipt(w);
+    if (w->has_fronts)
+        fronts_act(w);
     client_sweep(w);
 }

@@ -186,6 +186,7 @@ static void begin(struct world *w)
 {
     w->brokers_n = chance(w, 50) ? 3 : 3 + (uint32_t)draw(w, 3);
     weather_draw(w);
+    fronts_begin(w);
     store_begin(w);
     arena_init(&w->arena, NULL, 0);
     w->is_beginning = true;

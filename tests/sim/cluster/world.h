@@ -10,6 +10,7 @@
  *   store.c   the catalogue: keys, leases, watches; catalogue.c: what a broker sees of it
  *   net.c     the network: fetches, snapshots; calls.c: questions
  *   client.c  what clients do; drain.c: how all is taken out in the end
+ *   front.c   what other brokers give to leaders for clients
  *   judge.c   what must hold inside (I1 to I9)
  *   answers.c what clients may see (H1 to H11)
  *   weather.c faults */
@@ -25,6 +26,7 @@
 #include "lib/fake_clock.h"
 #include "lib/fault_disk.h"
 #include "queue/copy_inside.h"
+#include "queue/spread.h"
 
 enum {
     BROKERS_MAX = 5,
@@ -32,6 +34,7 @@ enum {
     PARTS = 3,
     MESSAGES_MAX = 1000,
     GROUPS = 3,
+    FRONTS = 3,
     EPOCHS_MAX = 400,
     TTL_MS = 6000,  /* of a session */
     FRESH_MS = 3000 /* of check-quorum */
@@ -171,6 +174,14 @@ struct message {
     int64_t lease_until_ms; /* no other receive that begins before brings it (FIFO) */
     uint32_t count;
     unsigned sends_open;
+    struct queue_repeat repeat; /* front 0: none; else also the partition, of all: */
+    uint32_t part;
+    bool is_settled; /* its front does not repeat it any more */
+};
+
+/* A broker that gives sends to leaders, as the room front does; none of those that are played. */
+struct front {
+    uint64_t life, next[PARTS];
 };
 
 enum verb { VERB_SEND, VERB_RECEIVE, VERB_DELETE, VERB_GIVE_BACK };
@@ -186,7 +197,8 @@ struct op {
     int64_t visibility_ms;
     bool is_told;
     enum err err;
-    size_t message; /* SEND, DELETE */
+    size_t message;         /* SEND, DELETE */
+    struct queue_sent sent; /* SEND */
     struct queue_received *got;
     size_t *serials;
     size_t got_n;
@@ -239,6 +251,9 @@ struct world {
     struct truth parts[PARTS];
     struct message messages[MESSAGES_MAX];
     size_t messages_n;
+    bool has_fronts;
+    struct rng front_rng; /* of its own, so that runs without fronts are as they were */
+    struct front fronts[FRONTS];
     struct op *ops;
     uint32_t believed[TOPICS]; /* whom clients last found to lead */
     uint32_t segment_bytes, journal_bytes;
@@ -324,7 +339,14 @@ size_t client_receive(struct world *w, uint32_t broker, uint32_t topic, size_t m
                       int64_t visibility_ms);
 void client_delete(struct world *w, uint32_t broker, size_t message);
 uint32_t client_leader(struct world *w, uint32_t topic);
+/* With its key, if it has one. */
+void client_send(struct world *w, uint32_t broker, size_t message);
 void drain(struct world *w);
+
+/* ---- front.c ---- */
+
+void fronts_begin(struct world *w);
+void fronts_act(struct world *w);
 
 /* ---- judge.c ---- */
 
@@ -339,6 +361,7 @@ void judge_excuse(struct world *w);
 /* ---- answers.c ---- */
 
 void answers_received(struct world *w, struct op *op);
+void answers_sent(struct world *w, struct op *op);
 void answers_end(struct world *w);
 
 /* ---- weather.c ---- */
