@@ -8,4 +8,13 @@ EXTRA_PROGRAMS += %D%/instructions
 %C%_instructions_CFLAGS = $(TEST_CFLAGS)
 %C%_instructions_LDADD = libsqs.a libfront.a libqueue.a libcatalog.a libreplica.a libpartition.a libplog.a \
 	libdisk.a libbase.a $(SQLITE_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
-EXTRA_DIST += %D%/README.md %D%/instructions.tsv scripts/bench-check
+EXTRA_DIST += %D%/README.md %D%/instructions.tsv scripts/bench-check scripts/bench-peers \
+	%D%/backlog.py %D%/polls.py %D%/start.py %D%/peers/compare.py %D%/peers/servers.py
+
+# make tests/bench/peers/load; scripts/bench-peers runs it.
+EXTRA_PROGRAMS += %D%/peers/load
+%C%_peers_load_SOURCES = %D%/peers/amqp.c %D%/peers/beanstalk.c %D%/peers/load.c \
+	%D%/peers/load.h %D%/peers/measure.c %D%/peers/measure.h %D%/peers/postgresql.c \
+	%D%/peers/redis.c %D%/peers/sqs.c
+%C%_peers_load_CFLAGS = $(TEST_CFLAGS)
+%C%_peers_load_LDADD = libbase.a

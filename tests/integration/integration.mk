@@ -23,6 +23,7 @@ INTEGRATION_TESTS = \
 	tests/integration/bad_input.sh \
 	tests/integration/bad_query.sh \
 	tests/integration/test_attack.sh \
+	tests/integration/test_many.sh \
 	tests/integration/check_openapi.sh \
 	tests/fuzz/fuzz_requests.sh
 # Slower ones, and those that need strace or a loop device: check-long and CI run them.
