@@ -6,7 +6,8 @@ needs no privilege.
 
 A way is called `1>2` (broker 1 connects to broker 2), `1>e3` (to etcd's member 3), `c>1` (a client). Brokers know each
 other by one URL each, so who connects is found out, not configured: the socket at the other end belongs to one of the
-processes whose ids are in FOLDER/broker-N.pid (/proc/net/tcp names the socket, /proc/PID/fd its owner).
+processes whose ids are in FOLDER/broker-N.pid (/proc/net/tcp names the socket, /proc/PID/fd its owner). A connection of
+which this cannot be found out is refused: it would pass through every cut.
 
 A command is a line of JSON on a connection to the control port, and is answered with one:
     {"way": "1>2", "mode": "pass" | "hold" | "deaf" | "refuse", "delay_ms", "jitter_ms", "bytes_per_s", "cut_after"}
@@ -20,6 +21,7 @@ A command is a line of JSON on a connection to the control port, and is answered
     {"up": "2"}           again
     {"ways": true}        what is set, and how many connections and bytes there were"""
 import asyncio
+import contextlib
 import glob
 import json
 import os
@@ -30,6 +32,7 @@ import struct
 import sys
 
 PIECE_BYTES = 1 << 16
+LOOKS = 5
 PASS = {"mode": "pass", "delay_ms": 0, "jitter_ms": 0, "bytes_per_s": 0, "cut_after": None}
 
 
@@ -70,21 +73,34 @@ def hex_address(address):
     return "%08X:%04X" % (struct.unpack("<I", socket.inet_aton(address[0]))[0], address[1])
 
 
-def owner_of(folder, theirs, ours):
-    """The number of the broker whose socket is at `theirs`, connected to `ours`; or `?`."""
+def socket_of(theirs, ours):
+    """The number of the socket at `theirs` that is connected to `ours`; None: it is closed, or was overlooked, since the
+    table may change while it is read."""
     with open("/proc/net/tcp") as f:
         want = f"{hex_address(theirs)} {hex_address(ours)} "
         inode = next((line.split()[9] for line in f if want in line), "0")
-    for path in glob.glob(os.path.join(folder, "broker-*.pid")):
-        try:
-            with open(path) as f:
-                fds = f"/proc/{f.read().split()[0]}/fd"
-            for fd in os.listdir(fds):
-                if inode != "0" and os.readlink(f"{fds}/{fd}") == f"socket:[{inode}]":
+    return None if inode == "0" else inode
+
+
+def has_open(pid, inode):
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # that one has been closed meanwhile
+            if os.readlink(f"/proc/{pid}/fd/{fd}") == f"socket:[{inode}]":
+                return True
+    return False
+
+
+def owner_of(folder, theirs, ours):
+    """The number of the broker whose socket is at `theirs`, connected to `ours`; None: no broker's."""
+    for _ in range(LOOKS):
+        inode = socket_of(theirs, ours)
+        for path in glob.glob(os.path.join(folder, "broker-*.pid")) if inode else ():
+            with contextlib.suppress(OSError, IndexError):  # it has just ended
+                with open(path) as f:
+                    pid = f.read().split()[0]
+                if has_open(pid, inode):
                     return re.search(r"broker-(\d+)\.pid$", path)[1]
-        except (OSError, IndexError):
-            pass  # it has just ended, or closed that one
-    return "?"
+    return None
 
 
 class Proxy:
@@ -123,6 +139,8 @@ class Proxy:
 
     async def serve(self, spec, reader, writer):
         source = spec.get("from") or owner_of(self.folder, writer.get_extra_info("peername"), writer.get_extra_info("sockname"))
+        if source is None:  # a way that has no name could not be cut
+            return abort(writer.transport)
         way = self.way(f"{source}>{spec['to']}")
         way.connections += 1
         both = {writer.transport}
