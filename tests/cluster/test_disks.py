@@ -263,7 +263,7 @@ def two_brokers_whose_folders_were_swapped_do_not_start_as_each_other():
 # ---- far behind ----
 
 @test
-def a_follower_far_behind_catches_up_from_a_snapshot_under_load():
+def a_follower_far_behind_catches_up_under_load():
     with scene(disks_lost=True, options=("--segment-mib", "1"), clients=3) as (c, w, _):
         leader = c.wait_leader()
         b = others(c, leader)[0]
