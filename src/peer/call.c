@@ -202,6 +202,15 @@ static int refusal_of(struct peer_call *c)
     return code == ECONNREFUSED ? ECONNREFUSED : 0;
 }
 
+/* A kept connection may have taken the request and ended without a word. curl then connects anew by
+ * itself, and what that meets says nothing of what became of the request. */
+static bool was_sent(struct peer_call *c)
+{
+    long bytes = 0;
+    curl_easy_getinfo(c->easy, CURLINFO_REQUEST_SIZE, &bytes);
+    return bytes > 0;
+}
+
 void call_end(struct peer_call *c, CURLcode code)
 {
     long status = 0;
@@ -225,6 +234,8 @@ void call_end(struct peer_call *c, CURLcode code)
         e = ERR_BUSY;
         break;
     }
+    if (e == ERR_REFUSED && was_sent(c))
+        e = ERR_BUSY;
     call_finish(c, e, (int)status);
 }
 

@@ -2,7 +2,7 @@
 """What the scripted cases share: a scene is a cluster under load, something is done to it, and at the end all is healed,
 received and audited. Beside it a watcher asks the brokers again and again what they believe.
 
-CLUSTER_LONG_S (10): how long the long faults last; 60 in a nightly run. CLUSTER_ROUNDS (3): how often the
+CLUSTER_LONG_S (10): how long the long faults last, in seconds; 60 in a nightly run. CLUSTER_ROUNDS (3): how often the
 repeated ones are repeated."""
 import contextlib
 import os
@@ -18,6 +18,7 @@ from leaselog import run_tests, wait_until
 from workload import Workload
 
 LONG_S = float(os.environ.get("CLUSTER_LONG_S", "10"))
+HOLD_S = min(LONG_S, 12)  # a fault that outlasts all that brokers wait for: sessions 2 s, the in-sync set 5 s, a hop 10 s
 ROUNDS = int(os.environ.get("CLUSTER_ROUNDS", "3"))
 SEED = int(os.environ.get("LEASELOG_SEED", "1"))
 SKIPPED = 77  # automake's word for it
@@ -107,6 +108,19 @@ def pass_time(seconds, condition=lambda: True, what="it holds all the time"):
         end.wait(0.1)
 
 
+def together(f, *askers):
+    """f(asker) for all of them at one time, for what is only answered when somebody's patience is over."""
+    threads = [threading.Thread(target=f, args=(asker,), daemon=True) for asker in askers]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+
+
+def skip(reason):
+    print(f"skipped: {reason}", flush=True)
+
+
 def dice(name):
     return random.Random(f"{SEED} {name}")
 
@@ -115,6 +129,6 @@ def run_cases(names):
     harness.end_on_sigterm()
     reason = harness.why_not()
     if reason:
-        print(f"skipped: {reason}")
+        skip(reason)
         sys.exit(SKIPPED)
     run_tests(names)

@@ -4,7 +4,7 @@ CLUSTER_TESTS = tests/cluster/test_checker.sh
 dist_check_SCRIPTS += $(CLUSTER_TESTS)
 CLUSTER_CASES = tests/cluster/test_harness.py tests/cluster/test_leaders.py \
 	tests/cluster/test_any.py tests/cluster/test_etcd.py tests/cluster/test_disks.py \
-	tests/cluster/test_moves.py tests/cluster/test_adopt.py tests/cluster/test_admin.py \
+	tests/cluster/test_moves.py tests/cluster/test_steps.py tests/cluster/test_adopt.py tests/cluster/test_admin.py \
 	tests/cluster/test_bad_input.py tests/cluster/test_known.py
 dist_check_SCRIPTS += tests/cluster/run
 EXTRA_DIST += $(CLUSTER_CASES) \

@@ -24,6 +24,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [p for p in (HERE, os.path.join(HERE, "..", "lib")) if p not in sys.path]
+import proxy
 from leaselog import BINARY, Client, wait_until
 
 SLOW = float(os.environ.get("LEASELOG_SLOW", "1"))
@@ -43,7 +44,13 @@ def why_not():
     if not shutil.which(BINARY.split()[0]):
         return f"there is no {BINARY}; LEASELOG=path names another broker"
     got = subprocess.run([*BINARY.split(), "serve", "--help"], capture_output=True, text=True)
-    return None if "--etcd" in got.stdout else f"{BINARY} does not know --etcd: it serves alone"
+    if "--etcd" not in got.stdout:
+        return f"{BINARY} does not know --etcd: it serves alone"
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as own:
+        with contextlib.suppress(OSError):
+            if proxy.socket_of(own.getsockname(), own.getpeername()):
+                return None
+    return "the kernel does not say whose a connection is (inet_diag), so none could be cut"
 
 
 def own_ports():
@@ -122,8 +129,12 @@ class Process:
 
     def end(self, number=signal.SIGKILL, timeout=WAIT_S):
         """Ends it and gives its exit code, if it is a child of this process."""
+        pid = self.pid()
         self.tell(number)
         wait_until(lambda: self.pid() is None, f"{self.name} ends", timeout)
+        for left in (f"faketime_shm_{pid}", f"sem.faketime_sem_{pid}"):  # libfaketime's, of a process that was killed
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join("/dev/shm", left))
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.pid_file)
         return self.child.wait() if self.child else None
@@ -138,7 +149,7 @@ class Cluster:
     def __init__(self, folder=None, brokers=3, etcds=3, ttl_s=2, proxy=True, options=(), etcd_options=(), stays=False):
         """`stays`: it outlives this process. Without `proxy` the brokers connect to each other directly."""
         self.is_temporary = folder is None
-        shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        shm = os.environ.get("CLUSTER_TMP") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.folder = os.path.abspath(folder or tempfile.mkdtemp(prefix="leaselog-cluster-", dir=shm))
         ports = free_ports(3 * etcds + 4 * brokers + etcds * brokers + 1)
         take = ports.pop
@@ -152,6 +163,7 @@ class Cluster:
         }
         # By broker: what stands before its command line, and behind it; where its data are if not in the folder.
         self.prefixes, self.more, self.folders = {}, {}, {}
+        self.mounts = []
         self.expected = set()              # those that run unless they ended by themselves
         self.load()
 
@@ -160,7 +172,7 @@ class Cluster:
         """The one that is in this folder already."""
         c = Cluster.__new__(Cluster)
         c.folder, c.is_temporary, c.expected = os.path.abspath(folder), False, set()
-        c.prefixes, c.more, c.folders = {}, {}, {}
+        c.prefixes, c.more, c.folders, c.mounts = {}, {}, {}, []
         with open(os.path.join(folder, "cluster.json")) as f:
             c.config = json.load(f)
         c.load()
@@ -278,6 +290,14 @@ class Cluster:
     def resume(self, name):
         self.processes[name].tell(signal.SIGCONT)
 
+    def mount(self, name, mib):
+        """A disk of that size, in the cluster's folder; needs root. It goes with the cluster."""
+        at = os.path.join(self.folder, name)
+        os.makedirs(at)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", at], check=True)
+        self.mounts.append(at)
+        return at
+
     def restart(self, b):
         self.kill(b)
         self.start(b)
@@ -290,6 +310,8 @@ class Cluster:
         for name, p in sorted(self.processes.items(), key=lambda x: str(x[0])):
             p.tell(signal.SIGCONT)
             p.end()
+        while self.mounts:
+            subprocess.run(["umount", "--lazy", self.mounts.pop()], check=False)
         if self.is_temporary and not os.environ.get("CLUSTER_KEEP"):
             shutil.rmtree(self.folder, ignore_errors=True)
 

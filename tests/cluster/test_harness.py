@@ -3,6 +3,7 @@
 whether an audit notices a broker that forgets."""
 import os
 import sys
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
@@ -111,6 +112,38 @@ def the_proxy_knows_who_connects_and_cuts_one_way():
             leaselog.Client(peer).get("/v1/cluster")
         except ConnectionRefusedError:
             pass
+        os.unlink(c.processes[1].pid_file)
+
+
+@test
+def no_connection_passes_the_proxy_under_no_name():
+    with Doubles() as c:
+        peer = c.config["brokers"]["2"]["peer_way"]
+        try:
+            leaselog.Client(peer).get("/v1/cluster")
+        except harness.ENDED:
+            pass
+        else:
+            raise AssertionError("nobody's connection was let through")
+        c.kill(1)
+        with open(c.processes[1].pid_file, "w") as f:  # this process takes the place of broker 1
+            f.write(f"{os.getpid()} {harness.begun(os.getpid())}\n")
+        end = threading.Event()
+
+        def open_and_close():
+            while not end.is_set():
+                for fd in [os.dup(0) for _ in range(50)]:
+                    os.close(fd)
+
+        churn = threading.Thread(target=open_and_close)
+        churn.start()
+        try:
+            for _ in range(100):
+                assert leaselog.Client(peer).get("/v1/cluster")["broker"] == 2
+        finally:
+            end.set()
+            churn.join()
+        assert c.ask_proxy(ways=True)["1>2"]["connections"] == 100, c.ask_proxy(ways=True)
         os.unlink(c.processes[1].pid_file)
 
 

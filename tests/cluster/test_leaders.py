@@ -8,11 +8,13 @@ import subprocess
 import threading
 import time
 
-from cases import BOTH, LONG_S, ROUNDS, dice, others, pass_time, run_cases, scene
+from cases import BOTH, HOLD_S, LONG_S, ROUNDS, dice, others, pass_time, run_cases, scene, skip, together
 from harness import SLOW
 from leaselog import test, wait_until
 
 FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
+DELETES = 1000 if LONG_S >= 60 else 60 * ROUNDS
+DELETES_AT_A_TIME = 30
 OFF_S = 3600 - 60  # two brokers are nearly two hours apart; from there on they refuse each other's requests (peer.h)
 
 
@@ -51,7 +53,7 @@ def a_leader_cut_from_etcd_is_replaced_though_clients_still_reach_it():
         old = c.wait_leader()
         c.cut(old, "etcd")
         c.wait_leader(other_than=old, of=others(c, old)[0])
-        pass_time(LONG_S / 2)
+        pass_time(HOLD_S)
         w.wait_progress(20)
 
 
@@ -65,7 +67,7 @@ def a_leader_cut_from_its_followers_commits_nothing_alone():
         # As soon as what was under way is over, nothing that is sent here is acknowledged while the cut lasts,
         # unless another leads meanwhile, who has the others' copies.
         begin = time.monotonic()
-        while time.monotonic() - begin < LONG_S:
+        while time.monotonic() - begin < HOLD_S:
             outcome = w.send(asker, "q")["outcome"]
             p = c.partition("q", 0, c.status(others(c, leader)[0]))
             assert outcome != "ok" or p is None or p["leader"] != leader or time.monotonic() - begin < 1, p
@@ -77,7 +79,7 @@ def a_leader_that_hears_its_followers_but_cannot_answer_them_commits_nothing_alo
         leader = c.wait_leader()
         for b in others(c, leader):
             c.way(f"{b}>{leader}", mode="deaf")
-        pass_time(LONG_S / 2)
+        pass_time(HOLD_S)
 
 
 @test
@@ -86,9 +88,7 @@ def a_leader_cut_off_from_everything_loses_what_it_never_acknowledged_and_nothin
         old = c.wait_leader()
         c.isolate(old)
         new = c.wait_leader(other_than=old, of=others(c, old)[0])
-        asker = w.asker("hopeful", only=old)
-        for _ in range(3):
-            w.send(asker, "q")  # at most without an answer
+        together(lambda asker: w.send(asker, "q"), *(w.asker(f"hopeful {i}", only=old) for i in range(3)))  # at most without an answer
         w.wait_progress(20)
         assert new != old
 
@@ -147,9 +147,10 @@ def logs_that_parted_in_three_epochs_become_one():
         for _ in range(3):
             old = c.wait_leader()
             c.isolate(old)
-            asker = w.asker(f"stray {old}", only=old)
-            sender = threading.Thread(target=lambda: [w.send(asker, "q") for _ in range(2)])
-            sender.start()  # it appends what nobody else will ever have
+            # It appends what nobody else will ever have.
+            strays = [w.asker(f"stray {old} {i}", only=old) for i in range(2)]
+            sender = threading.Thread(target=together, args=(lambda asker: w.send(asker, "q"), *strays))
+            sender.start()
             c.wait_leader(other_than=old, of=others(c, old)[0])
             sender.join()
             c.kill(old)
@@ -174,7 +175,7 @@ def the_last_replicas_standing_keep_what_the_others_miss():
         c.start(mate, wait=False)
         for b in (gone, mate):
             c.wait_serving(b)
-        pass_time(LONG_S / 2, lambda: c.partition("q")["leader"] not in (gone, mate), "one leads who does not have everything")
+        pass_time(HOLD_S, lambda: c.partition("q")["leader"] not in (gone, mate), "one leads who does not have everything")
         c.more[mate] = []
         c.start(leader)
         assert c.wait_leader() == leader
@@ -271,7 +272,7 @@ def shifted(c, b, off_s):
 @test
 def wall_clocks_that_are_an_hour_off_either_way_make_nothing_visible_early_or_late():
     if not FAKETIME:
-        return print("    skipped: libfaketime is not installed (scripts/packages faults)")
+        return skip("libfaketime is not installed (scripts/packages faults)")
 
     def prepare(c):
         shifted(c, 1, OFF_S)
@@ -291,22 +292,46 @@ def wall_clocks_that_are_an_hour_off_either_way_make_nothing_visible_early_or_la
             assert time.monotonic() - begin < 8 + 15 * SLOW
 
 
+def delete_many(w, asker):
+    for _ in range(DELETES_AT_A_TIME):
+        w.send(asker, "q")
+    while messages := w.receive(asker, "q", visibility_s=30, wait_s=0):
+        for m in messages:
+            w.delete(asker, "q", m)
+
+
 @test
 def what_was_deleted_stays_deleted_over_a_failover_right_behind_it():
+    """Each leader is killed in the midst of deletes: those that were answered last are the ones that may come back."""
     with scene(queues={"q": {}}, clients=1) as (c, w, _):
-        asker, deleted = w.asker("deleter"), 0
-        while deleted < 30 * ROUNDS:
-            for _ in range(10):
-                w.send(asker, "q")
-            handles = w.receive(asker, "q", visibility_s=30)
-            done = [w.delete(asker, "q", m) for m in handles]
-            deleted += done.count("ok")
-            old = c.wait_leader()
+        askers = [w.asker(f"deleter {i}") for i in range(4)]
+        while w.worked("delete") < DELETES:
+            begin, old = time.monotonic(), c.wait_leader()
+            threads = [threading.Thread(target=delete_many, args=(w, asker)) for asker in askers]
+            for t in threads:
+                t.start()
+            wait_until(lambda: w.worked("delete", begin) >= 2 * DELETES_AT_A_TIME, "half of them are deleted", 30 * SLOW)
             c.kill(old)
             c.wait_leader(other_than=old)
-            w.receive(asker, "q", visibility_s=0)
+            for t in threads:
+                t.join()
+            w.receive(askers[0], "q", visibility_s=0)
             c.start(old)
             c.wait_all_live()
+            c.wait_in_sync()
+
+
+@test
+def messages_stay_in_order_over_failovers_of_their_leader():
+    with scene(queues={"o.fifo": {"fifo": True}}, clients=4) as (c, w, _):
+        for _ in range(ROUNDS):
+            for how in (c.kill, c.pause):
+                old = c.wait_leader("o.fifo")
+                how(old)
+                c.wait_leader("o.fifo", other_than=old, of=others(c, old)[0])
+                w.wait_progress(20)
+                c.resume(old) if how == c.pause else c.start(old)
+                c.wait_in_sync("o.fifo")
 
 
 @test
@@ -339,7 +364,7 @@ def a_random_week_of_faults_loses_nothing():
                 c.way(f"{b}>{other}", mode=rng.choice(("hold", "deaf", "refuse")))
             else:
                 c.kill(rng.choice(c.etcds))
-            pass_time(rng.uniform(0.5, LONG_S / 2))
+            pass_time(rng.uniform(0.5, HOLD_S / 2))
             if rng.random() < 0.7:
                 c.heal()
                 for name in c.brokers + c.etcds:

@@ -291,6 +291,28 @@ START_TEST(a_refused_connect_is_told_from_a_broken_connection)
 }
 END_TEST
 
+START_TEST(what_was_sent_over_a_kept_connection_is_not_taken_for_refused)
+{
+    static const char answer[] = "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n";
+    struct outcome o;
+    char url[64], bytes[4096];
+    outcome_init(&o);
+    int fd = listen_raw(url);
+    post(w.one, url, "/_r/v1/echo", LONG_MS, &o);
+    int accepted = accept(fd, NULL, NULL);
+    ck_assert_int_gt(read(accepted, bytes, sizeof bytes), 0);
+    ck_assert_int_eq(write(accepted, answer, sizeof answer - 1), sizeof answer - 1);
+    outcome_wait(&o, 1);
+    post(w.one, url, "/_r/v1/echo", LONG_MS, &o);
+    ck_assert_int_gt(read(accepted, bytes, sizeof bytes), 0); /* it may have been carried out */
+    /* curl asks again by itself where a kept connection ends without a word, and is refused. */
+    close(fd);
+    close(accepted);
+    outcome_wait(&o, 2);
+    ck_assert_int_eq(o.e, ERR_BUSY);
+}
+END_TEST
+
 START_TEST(a_deadline_ends_a_call_to_a_peer_that_says_nothing)
 {
     struct outcome o;
@@ -597,6 +619,7 @@ Suite *suite_new(void)
     tcase_add_test(t, many_calls_at_one_time_are_each_answered_once);
     tcase_add_test(t, options_that_make_no_sense_are_refused);
     tcase_add_test(t, a_refused_connect_is_told_from_a_broken_connection);
+    tcase_add_test(t, what_was_sent_over_a_kept_connection_is_not_taken_for_refused);
     tcase_add_test(t, a_deadline_ends_a_call_to_a_peer_that_says_nothing);
     tcase_add_test(t, a_peer_that_has_no_room_is_busy);
     tcase_add_test(t, a_stop_ends_calls_that_run);

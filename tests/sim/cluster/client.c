@@ -189,6 +189,15 @@ void client_send(struct world *w, uint32_t broker, size_t serial)
     queue_topic_give_back(t);
 }
 
+void client_send_new(struct world *w, uint32_t broker, uint32_t topic)
+{
+    if (w->messages_n == MESSAGES_MAX)
+        return;
+    w->messages[w->messages_n++] =
+        (struct message){.topic = topic, .group = (uint32_t)draw(w, GROUPS)};
+    client_send(w, broker, w->messages_n - 1);
+}
+
 /* A new one, or a FIFO one again whose answer was lost. */
 static void send_any(struct world *w)
 {
@@ -203,11 +212,7 @@ static void send_any(struct world *w)
                 return;
             }
         }
-    if (w->messages_n == MESSAGES_MAX)
-        return;
-    w->messages[w->messages_n++] =
-        (struct message){.topic = topic, .group = (uint32_t)draw(w, GROUPS)};
-    client_send(w, broker, w->messages_n - 1);
+    client_send_new(w, broker, topic);
 }
 
 /* What a body says that it is; MESSAGES_MAX: nothing that was ever sent. */

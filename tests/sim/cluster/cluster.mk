@@ -3,7 +3,7 @@
 EXTRA_DIST += %D%/README.md
 check_LIBRARIES += libsimcluster.a
 libsimcluster_a_SOURCES = %D%/answers.c %D%/broker.c %D%/calls.c %D%/catalogue.c %D%/client.c \
-	%D%/drain.c %D%/front.c %D%/judge.c %D%/net.c %D%/run.c %D%/store.c %D%/weather.c %D%/world.c %D%/world.h
+	%D%/drain.c %D%/front.c %D%/judge.c %D%/net.c %D%/run.c %D%/scenes.c %D%/store.c %D%/weather.c %D%/world.c %D%/world.h
 libsimcluster_a_CFLAGS = $(TEST_CFLAGS)
 # Of the room peer only the wire's forms are linked: calls.c stands for the rest.
 SIM_CLUSTER_LIBS = libsimcluster.a libplogtest.a libtestlib.a libcluster.a libpeer.a libqueue.a \

@@ -36,6 +36,12 @@ static struct item *copy(const struct item *i)
 
 void net_send(struct world *w, struct item *i, bool may_double)
 {
+    if (i->type == ITEM_FETCH && w->held_from != 0 && i->from == w->held_from &&
+        i->broker == w->held_to && i->fetch.offset >= w->held_offset) {
+        i->next = w->held;
+        w->held = i;
+        return;
+    }
     if (net_is_cut(w, i->from, i->broker) ||
         (!w->is_healed && chance(w, w->weather.drop_percent))) {
         item_free(i);

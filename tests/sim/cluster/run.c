@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One run: a seed, its faults, the healing, the drain. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -168,6 +169,8 @@ static void topic_make(struct world *w, uint32_t topic, const char *name, uint32
     config.copies = 3;
     config.allow_single_copy = true; /* a min_isr of 1 among several needs it */
     config.min_isr = topic == 0 && w->weather.is_loose ? 1 : 2;
+    if (topic == 1 && w->weather.is_strict)
+        config.min_isr = 3;
     CHECK(queue_topic_create(b->queue, &config, &t) == ERR_OK);
     memcpy(w->topics[topic], t->id.at, sizeof w->topics[topic]);
     queue_topic_give_back(t);
@@ -182,11 +185,20 @@ static void topic_make(struct world *w, uint32_t topic, const char *name, uint32
     }
 }
 
+static struct world *world_begin(uint64_t seed, FILE *told, bool is_verbose)
+{
+    struct world *w = mem_new(sizeof *w);
+    world_now = w;
+    w->seed = seed;
+    struct rng mixed = {seed}; /* seeds that follow one another have nothing in common */
+    w->rng.state = rng_next(&mixed);
+    w->told = told;
+    w->is_verbose = is_verbose;
+    return w;
+}
+
 static void begin(struct world *w)
 {
-    w->brokers_n = chance(w, 50) ? 3 : 3 + (uint32_t)draw(w, 3);
-    weather_draw(w);
-    fronts_begin(w);
     store_begin(w);
     arena_init(&w->arena, NULL, 0);
     w->is_beginning = true;
@@ -207,6 +219,10 @@ static void begin(struct world *w)
     topic_make(w, 1, "order.fifo", 1);
     run_until(w, 4000);
     w->is_beginning = false;
+}
+
+static void faults_begin(struct world *w)
+{
     w->faults_until_ms = w->now_ms + 6000 + (int64_t)draw(w, 24000);
     world_send(w, 1, item_new(ITEM_CLIENT, 0));
     world_send(w, 500, item_new(ITEM_FAULT, 0));
@@ -230,6 +246,11 @@ static void end(struct world *w, struct sim_verdict *out)
     client_lost(w, 0);
     while (w->queue_n > 0)
         item_free(w->queue[--w->queue_n]);
+    while (w->held != NULL) {
+        struct item *i = w->held;
+        w->held = i->next;
+        item_free(i);
+    }
     mem_free(w->queue);
     store_end(w);
     arena_fini(&w->arena);
@@ -241,17 +262,8 @@ static void end(struct world *w, struct sim_verdict *out)
     world_now = NULL;
 }
 
-void cluster_sim_run(uint64_t seed, FILE *told, bool is_verbose, struct sim_verdict *out)
+static void heal_and_judge(struct world *w, struct sim_verdict *out)
 {
-    struct world *w = mem_new(sizeof *w);
-    world_now = w;
-    w->seed = seed;
-    struct rng mixed = {seed}; /* seeds that follow one another have nothing in common */
-    w->rng.state = rng_next(&mixed);
-    w->told = told;
-    w->is_verbose = is_verbose;
-    begin(w);
-    run_until(w, w->faults_until_ms);
     if (w->broken[0] == '\0') {
         weather_heal(w);
         run_until(w, w->now_ms + CALM_MS);
@@ -261,4 +273,30 @@ void cluster_sim_run(uint64_t seed, FILE *told, bool is_verbose, struct sim_verd
     if (w->broken[0] == '\0')
         drain(w);
     end(w, out);
+}
+
+void cluster_sim_run(uint64_t seed, FILE *told, bool is_verbose, struct sim_verdict *out)
+{
+    struct world *w = world_begin(seed, told, is_verbose);
+    w->brokers_n = chance(w, 50) ? 3 : 3 + (uint32_t)draw(w, 3);
+    weather_draw(w);
+    fronts_begin(w);
+    begin(w);
+    faults_begin(w);
+    run_until(w, w->faults_until_ms);
+    heal_and_judge(w, out);
+}
+
+void cluster_sim_scene(uint64_t seed, void (*scene)(struct world *w), bool is_strict, FILE *told,
+                       struct sim_verdict *out)
+{
+    struct world *w = world_begin(seed, told, getenv("LEASELOG_VERBOSE") != NULL);
+    w->brokers_n = 3;
+    w->weather = (struct weather){.news_ms = 20, .client_gap_ms = 100, .is_strict = is_strict};
+    w->segment_bytes = 65536;
+    w->journal_bytes = 65536;
+    w->snapshot_log_bytes = 65536;
+    begin(w);
+    scene(w);
+    heal_and_judge(w, out);
 }

@@ -3,7 +3,7 @@
 #include "lib/runner.h"
 #include "sim/cluster/world.h"
 
-enum { SEEDS = 100 };
+enum { SEEDS = 100, SCENE_SEEDS = 3 };
 
 START_TEST(what_must_hold_holds_in_every_run)
 {
@@ -37,6 +37,28 @@ START_TEST(a_seed_plays_the_same_run_again)
 }
 END_TEST
 
+static void play(void (*scene)(struct world *w), bool is_strict)
+{
+    struct sim_verdict v;
+    for (uint64_t seed = test_seed(); seed < test_seed() + SCENE_SEEDS; seed++) {
+        cluster_sim_scene(seed, scene, is_strict, stderr, &v);
+        ck_assert_msg(v.broken[0] == '\0', "LEASELOG_SEED=%llu: %s", (unsigned long long)seed,
+                      v.broken);
+    }
+}
+
+START_TEST(what_was_asked_before_a_disk_was_lost_counts_for_nothing)
+{
+    play(scene_old_incarnation, false);
+}
+END_TEST
+
+START_TEST(what_was_asked_in_an_older_epoch_counts_for_nothing)
+{
+    play(scene_old_epoch, true);
+}
+END_TEST
+
 Suite *suite_new(void)
 {
     Suite *suite = suite_create("simulated cluster");
@@ -44,6 +66,10 @@ Suite *suite_new(void)
     tcase_set_timeout(t, 300);
     tcase_add_test(t, what_must_hold_holds_in_every_run);
     tcase_add_test(t, a_seed_plays_the_same_run_again);
+    suite_add_tcase(suite, t);
+    t = tcase_create("scenes");
+    tcase_add_test(t, what_was_asked_before_a_disk_was_lost_counts_for_nothing);
+    tcase_add_test(t, what_was_asked_in_an_older_epoch_counts_for_nothing);
     suite_add_tcase(suite, t);
     return suite;
 }

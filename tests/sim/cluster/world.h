@@ -13,7 +13,8 @@
  *   front.c   what other brokers give to leaders for clients
  *   judge.c   what must hold inside (I1 to I9)
  *   answers.c what clients may see (H1 to H11)
- *   weather.c faults */
+ *   weather.c faults
+ *   scenes.c  runs that are told what to do: what chance does not meet often enough */
 #ifndef TESTS_SIM_CLUSTER_WORLD_H
 #define TESTS_SIM_CLUSTER_WORLD_H
 
@@ -210,8 +211,9 @@ struct weather {
     unsigned crash_percent;
     int64_t slow_ms, news_ms, fault_gap_ms, client_gap_ms;
     bool has_small_disks, has_rot;
-    bool is_tidy;  /* clients finish what they get, so that logs are released */
-    bool is_loose; /* the standard topic's min_isr is 1: no disk may be lost then */
+    bool is_tidy;   /* clients finish what they get, so that logs are released */
+    bool is_loose;  /* the standard topic's min_isr is 1: no disk may be lost then */
+    bool is_strict; /* the FIFO topic's is 3; scenes only */
 };
 
 /* What is known to be true of a partition. */
@@ -246,6 +248,10 @@ struct world {
     uint64_t order, next_name;
     struct store store;
     struct call *calls;
+    /* A scene keeps back what one broker asks of another from an offset on; the newest first. */
+    uint32_t held_from, held_to;
+    uint64_t held_offset;
+    struct item *held;
     struct arena arena;
     uint8_t topics[TOPICS][16];
     struct truth parts[PARTS];
@@ -332,6 +338,8 @@ void calls_end(struct world *w, uint32_t asker);
 /* ---- client.c, drain.c ---- */
 
 void client_act(struct world *w);
+/* A new message of the topic is sent at that broker. */
+void client_send_new(struct world *w, uint32_t broker, uint32_t topic);
 void client_sweep(struct world *w);
 /* What was under way there has no answer. 0: everywhere, and all is freed. */
 void client_lost(struct world *w, uint32_t broker);
@@ -382,5 +390,17 @@ struct sim_verdict {
 void cluster_sim_run(uint64_t seed, FILE *told, bool is_verbose, struct sim_verdict *out);
 /* Plays on until then. */
 void run_until(struct world *w, int64_t until_ms);
+/* The same for three brokers without weather: only what `scene` does to them happens. */
+void cluster_sim_scene(uint64_t seed, void (*scene)(struct world *w), bool is_strict, FILE *told,
+                       struct sim_verdict *out);
+
+/* ---- scenes.c ---- */
+
+/* A follower's disk is lost; what it asked before arrives when it has registered with an empty one.
+ */
+void scene_old_incarnation(struct world *w);
+/* What a follower asked in one epoch arrives when the same broker leads again in a later one, and
+ * the follower has meanwhile cut what it said that it had. The topic's min_isr is 3. */
+void scene_old_epoch(struct world *w);
 
 #endif
