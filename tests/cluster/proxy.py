@@ -5,8 +5,9 @@ needs no privilege.
     proxy.py FOLDER       reads FOLDER/proxy.json: {"control": PORT, "ways": [{"port", "to", "target", "from"?}]}
 
 A way is called `1>2` (broker 1 connects to broker 2), `1>e3` (to etcd's member 3), `c>1` (a client). Brokers know each
-other by one URL each, so who connects is found out, not configured: the socket at the other end belongs to one of the
-processes whose ids are in FOLDER/broker-N.pid (/proc/net/tcp names the socket, /proc/PID/fd its owner).
+other by one URL each, so who connects is told by where from: broker N calls from 127.0.1.N (--peer-from). For all others it is
+found out: the socket at the other end belongs to one of the processes whose ids are in FOLDER/broker-N.pid (/proc/net/tcp
+names the socket, /proc/PID/fd its owner).
 
 A command is a line of JSON on a connection to the control port, and is answered with one:
     {"way": "1>2", "mode": "pass" | "hold" | "deaf" | "refuse", "delay_ms", "jitter_ms", "bytes_per_s", "cut_after"}
@@ -30,6 +31,7 @@ import struct
 import sys
 
 PIECE_BYTES = 1 << 16
+OF_BROKERS = "127.0.1."  # where broker N calls from: that and N
 PASS = {"mode": "pass", "delay_ms": 0, "jitter_ms": 0, "bytes_per_s": 0, "cut_after": None}
 
 
@@ -72,6 +74,8 @@ def hex_address(address):
 
 def owner_of(folder, theirs, ours):
     """The number of the broker whose socket is at `theirs`, connected to `ours`; or `?`."""
+    if theirs[0].startswith(OF_BROKERS):
+        return theirs[0][len(OF_BROKERS):]
     with open("/proc/net/tcp") as f:
         want = f"{hex_address(theirs)} {hex_address(ours)} "
         inode = next((line.split()[9] for line in f if want in line), "0")
