@@ -136,7 +136,7 @@ static enum err catalog_start(struct membership *m, const struct serve_options *
 static bool url_of(void *self, uint32_t broker, char out[PEER_URL_BYTES_MAX + 1])
 {
     const struct membership *m = self;
-    return cluster_url(m->cluster, broker, out);
+    return !cluster_is_silent(m->cluster, broker) && cluster_url(m->cluster, broker, out);
 }
 
 static enum err cluster_begin(struct membership *m, const struct serve_options *o,

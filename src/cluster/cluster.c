@@ -202,8 +202,9 @@ static enum err listener_open(struct cluster *c, const struct cluster_options *o
     struct peer *p;
     CHECK(o->routes_n <= CLUSTER_MORE_ROUTES);
     memcpy(c->routes, c->data.routes, sizeof c->data.routes);
+    c->routes[CLUSTER_SERVE_ROUTES] = cluster_voice_route(c);
     if (o->routes_n > 0)
-        memcpy(c->routes + CLUSTER_SERVE_ROUTES, o->routes, o->routes_n * sizeof o->routes[0]);
+        memcpy(c->routes + CLUSTER_SERVE_ROUTES + 1, o->routes, o->routes_n * sizeof o->routes[0]);
     struct peer_options options = {.address = o->peer_address,
                                    .port = o->peer_port,
                                    .from = o->peer_from,
@@ -213,7 +214,7 @@ static enum err listener_open(struct cluster *c, const struct cluster_options *o
                                    .clock = o->clock,
                                    .rng = {rng_next(&c->rng)},
                                    .routes = c->routes,
-                                   .routes_n = CLUSTER_SERVE_ROUTES + o->routes_n,
+                                   .routes_n = CLUSTER_SERVE_ROUTES + 1 + o->routes_n,
                                    .pass_end = pass_end,
                                    .self = c};
     enum err e = peer_start(&options, &p);
@@ -259,7 +260,7 @@ enum err cluster_start(const struct cluster_options *o, struct cluster **out)
     lock_signal_init(&c->tick_wake);
     c->last = &c->first;
     cluster_view_init(&c->view);
-    cluster_suspects_init(&c->suspects);
+    cluster_suspects_init(&c->suspects, o->broker);
     cluster_control_config_default(&config);
     config.hold_ms = 1000 * (int64_t)o->session_ttl_s;
     c->control = cluster_control_new(&config);
@@ -422,6 +423,14 @@ bool cluster_url(struct cluster *c, uint32_t broker, char url[PEER_URL_BYTES_MAX
         memcpy(url, m->key.url, sizeof m->key.url);
     lock_give(&c->lk);
     return is_known;
+}
+
+bool cluster_is_silent(struct cluster *c, uint32_t broker)
+{
+    lock_take(&c->lk);
+    bool is_silent = cluster_suspects_is_silent(&c->suspects, broker);
+    lock_give(&c->lk);
+    return is_silent;
 }
 
 size_t cluster_brokers(struct cluster *c, struct cluster_broker *out, size_t room)

@@ -62,6 +62,9 @@ int64_t cluster_first_session(const struct cluster *c);
 struct peer *cluster_peer(struct cluster *c);
 /* Where a broker's peers reach it. False: it is not known. Any thread, leaf locks only. */
 bool cluster_url(struct cluster *c, uint32_t broker, char url[PEER_URL_BYTES_MAX + 1]);
+/* Nothing has come from it for so long that a call to it would hang: another leads soon, or it
+ * comes back. Any thread, leaf locks only. */
+bool cluster_is_silent(struct cluster *c, uint32_t broker);
 /* Others lead what this broker led, and its session is revoked; it still asks and answers. */
 void cluster_resign(struct cluster *c);
 /* Resigns if it did not yet, and stops asking and answering. The queue is still open. */

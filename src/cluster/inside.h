@@ -27,6 +27,7 @@ enum cluster_work_kind {
     CLUSTER_WORK_ANSWER, /* a broker said how its copies are */
     CLUSTER_WORK_LOST,   /* a call to a broker was lost: is anybody there? */
     CLUSTER_WORK_KNOCK,  /* what came of asking that */
+    CLUSTER_WORK_VOICE,  /* a broker says that it finds another one silent */
 };
 struct cluster_work {
     struct cluster_work *next;
@@ -34,13 +35,16 @@ struct cluster_work {
     struct queue_copy_id of; /* SWAP, READ */
     struct replica_key key;  /* SWAP */
     uint64_t serial;         /* READ, ANSWER */
-    uint32_t broker;         /* LOST, KNOCK; ANSWER, and the next three */
+    uint32_t broker;         /* LOST, KNOCK, VOICE; ANSWER, and the next three */
     enum err err;
     struct wire_state_part *parts; /* owned */
     size_t parts_n;
     struct catalog_kv *events; /* EVENTS: owned; dropped ones have no value (at is NULL) */
     size_t events_n;
     enum cluster_knock knock; /* KNOCK */
+    uint32_t from;            /* VOICE, and the next two */
+    int64_t session;
+    int64_t heard_ms; /* when it came: the thread may have been held up since */
 };
 
 struct cluster {
@@ -50,7 +54,7 @@ struct cluster {
     uint32_t broker;
     struct queue_links links;
     struct cluster_data data;
-    struct peer_route routes[CLUSTER_SERVE_ROUTES + CLUSTER_MORE_ROUTES];
+    struct peer_route routes[CLUSTER_SERVE_ROUTES + 1 + CLUSTER_MORE_ROUTES];
     struct peer *_Atomic peer;
     struct queue *_Atomic queue; /* NULL until cluster_join */
     int64_t first_session;       /* set by cluster_join */
@@ -69,7 +73,8 @@ struct cluster {
     bool is_stopping;
     size_t asking_n; /* jobs that use the peer: it stays until they have heard */
     struct rng rng;
-    struct cluster_view view; /* written by the thread */
+    struct cluster_view view;         /* written by the thread */
+    struct cluster_suspects suspects; /* as the view */
 
     /* the thread's */
     pthread_t thread, ticker;
@@ -88,8 +93,6 @@ struct cluster {
     bool reigns;
     int64_t ctl_create_rev; /* of our term */
     int64_t claim_ms, step_ms;
-    struct cluster_suspects suspects;
-    int64_t knock_ms;       /* the next knock at the controller's */
     bool is_session_seen;   /* the view has shown our present session: when it does so no more, */
     int64_t session_number; /* which is this one, it was revoked */
 };
@@ -129,9 +132,15 @@ void cluster_reign_answer(struct cluster *c, struct cluster_work *w, int64_t now
 /* LOST or KNOCK; any thread. */
 void cluster_suspect_add(struct cluster *c, enum cluster_work_kind kind, uint32_t broker,
                          enum cluster_knock knock);
-/* The thread's: a call to the broker was lost; a knock has ended; what is due now. */
+/* POST /_r/v1/silent. */
+struct peer_route cluster_voice_route(struct cluster *c);
+/* What it says; any thread. ERR_CORRUPT. */
+enum err cluster_voice_take(struct cluster *c, uint32_t from, struct bytes body) MUST_USE;
+/* The thread's: a call to the broker was lost; a knock has ended; a voice was heard; what is due
+ * now. */
 void cluster_knock_lost(struct cluster *c, uint32_t broker, int64_t now_ms);
 void cluster_knock_done(struct cluster *c, const struct cluster_work *w, int64_t now_ms);
+void cluster_voice_heard(struct cluster *c, const struct cluster_work *w, int64_t now_ms);
 void cluster_knock_step(struct cluster *c, int64_t now_ms);
 
 #endif

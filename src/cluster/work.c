@@ -251,6 +251,8 @@ static void work_run(struct cluster *c, struct cluster_work *first, int64_t now_
             cluster_knock_lost(c, w->broker, now_ms);
         else if (w->kind == CLUSTER_WORK_KNOCK)
             cluster_knock_done(c, w, now_ms);
+        else if (w->kind == CLUSTER_WORK_VOICE)
+            cluster_voice_heard(c, w, now_ms);
         else if (w->kind == CLUSTER_WORK_SWAP)
             swap_add(c, swaps, &swaps_n, w);
     }
@@ -348,10 +350,8 @@ static int64_t pause_of(const struct cluster *c, int64_t now_ms)
     int64_t next_ms = c->list_ms;
     if (c->reigns && c->step_ms < next_ms)
         next_ms = c->step_ms;
-    if (c->suspects.due_ms < next_ms)
+    if (c->self.session != NULL && c->suspects.due_ms < next_ms)
         next_ms = c->suspects.due_ms;
-    if (c->knock_ms < next_ms)
-        next_ms = c->knock_ms;
     if ((c->has_untold || c->self.session == NULL || c->view.ctl_rev == 0 || c->leave_ms != 0) &&
         next_ms > now_ms + TICK_MS)
         next_ms = now_ms + TICK_MS;

@@ -252,11 +252,13 @@ static void handle_give_back(struct peer_call *c)
 
 void call_finish(struct peer_call *c, enum err e, int status)
 {
+    if (e == ERR_OK)
+        client_heard(c->peer, c->to);
     if (c->easy != NULL) {
         TAILQ_REMOVE(&c->peer->client.running, c, link);
         handle_give_back(c);
     }
-    c->done.done(c->done.self, e, e == ERR_OK || e == ERR_REFUSED ? status : 0,
+    c->done.done(c->done.self, e, e == ERR_OK || e == ERR_REFUSED || e == ERR_BUSY ? status : 0,
                  e == ERR_OK ? buf_bytes(&c->answer) : BYTES_NONE);
     curl_slist_free_all(c->headers);
     buf_fini(&c->answer);

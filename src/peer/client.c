@@ -40,6 +40,80 @@ static void end_finished(struct peer *p)
     }
 }
 
+/* ---- who answers ---- */
+
+static struct peer_known *known_locked(struct peer_client *k, uint32_t broker)
+{
+    lock_check_held(&k->lock);
+    for (size_t i = 0; i < k->known_n; i++)
+        if (k->known[i].broker == broker)
+            return &k->known[i];
+    if (k->known_n == k->known_room) {
+        k->known_room = k->known_room == 0 ? 8 : 2 * k->known_room;
+        k->known = mem_resize(k->known, k->known_room * sizeof k->known[0]);
+    }
+    k->known[k->known_n] = (struct peer_known){.broker = broker, .heard_boot_ms = INT64_MIN};
+    return &k->known[k->known_n++];
+}
+
+void client_heard(struct peer *p, uint32_t from)
+{
+    struct peer_client *k = &p->client;
+    lock_take(&k->lock);
+    known_locked(k, from)->heard_boot_ms = clock_boot_ms(p->clock);
+    lock_give(&k->lock);
+}
+
+int64_t peer_heard_ms(struct peer *p, uint32_t from)
+{
+    struct peer_client *k = &p->client;
+    lock_take(&k->lock);
+    int64_t heard_ms = known_locked(k, from)->heard_boot_ms;
+    lock_give(&k->lock);
+    return heard_ms;
+}
+
+void peer_give_up(struct peer *p, uint32_t to)
+{
+    struct peer_client *k = &p->client;
+    lock_take(&k->lock);
+    known_locked(k, to)->is_given_up = true;
+    k->any_given_up = true;
+    lock_give(&k->lock);
+    curl_multi_wakeup(k->multi);
+}
+
+/* The next one, or false. */
+static bool given_up_take(struct peer_client *k, uint32_t *broker)
+{
+    bool found = false;
+    lock_take(&k->lock);
+    for (size_t i = 0; i < k->known_n && k->any_given_up && !found; i++) {
+        found = k->known[i].is_given_up;
+        k->known[i].is_given_up = false;
+        *broker = k->known[i].broker;
+    }
+    k->any_given_up = found;
+    lock_give(&k->lock);
+    return found;
+}
+
+/* What their `done` posts is not begun here, so the list only becomes shorter. */
+static void end_given_up(struct peer *p)
+{
+    uint32_t broker;
+    while (given_up_take(&p->client, &broker)) {
+        struct peer_call *c = TAILQ_FIRST(&p->client.running), *next;
+        for (; c != NULL; c = next) {
+            next = TAILQ_NEXT(c, link);
+            if (c->to == broker)
+                call_finish(c, ERR_BUSY, 0);
+        }
+    }
+}
+
+/* ---- the thread ---- */
+
 static enum client_phase phase_of(struct peer_client *k)
 {
     lock_take(&k->lock);
@@ -73,6 +147,7 @@ static void *run(void *self)
     while ((phase = phase_of(k)) != CLIENT_ENDING) {
         if (phase == CLIENT_RUNNING) {
             begin_posted(p);
+            end_given_up(p);
             CHECK(curl_multi_perform(k->multi, &running) == CURLM_OK);
             end_finished(p);
         } else {
@@ -123,6 +198,7 @@ void client_stop(struct peer *p)
     CHECK(TAILQ_EMPTY(&k->posted) && TAILQ_EMPTY(&k->running));
     while (k->spares_n > 0)
         curl_easy_cleanup(k->spares[--k->spares_n]);
+    mem_free(k->known);
     curl_multi_cleanup(k->multi);
     lock_fini(&k->lock);
 }

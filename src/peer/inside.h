@@ -61,6 +61,13 @@ enum { CLIENT_SPARES_MAX = 64, CLIENT_CONNECTIONS_KEPT_MAX = 256 };
  * post. */
 enum client_phase { CLIENT_RUNNING, CLIENT_DRAINING, CLIENT_ENDING };
 
+/* What is known of a broker that was called. */
+struct peer_known {
+    uint32_t broker;
+    int64_t heard_boot_ms; /* the last verified answer; INT64_MIN: there was none */
+    bool is_given_up;      /* its calls that are under way are to be ended */
+};
+
 struct peer_client {
     pthread_t thread;
     CURLM *multi; /* the client's thread's, but for curl_multi_wakeup */
@@ -68,6 +75,9 @@ struct peer_client {
     /* guarded by lock */
     struct peer_calls posted;
     enum client_phase phase;
+    struct peer_known *known; /* owned; as many as there are brokers, so they are looked through */
+    size_t known_n, known_room;
+    bool any_given_up;
     /* the client's thread's */
     struct peer_calls running;
     CURL *spares[CLIENT_SPARES_MAX]; /* handles of calls that are over, for the next ones */
@@ -104,6 +114,7 @@ unsigned listener_sockets_max(void);
 enum err client_start(struct peer *p, uint64_t process) MUST_USE;
 void client_drain(struct peer *p);
 void client_stop(struct peer *p);
+void client_heard(struct peer *p, uint32_t from);
 
 /* ---- call.c ---- */
 /* Makes ready and hands to curl. */

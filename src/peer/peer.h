@@ -80,9 +80,9 @@ struct peer_call_done {
     /* On the client's thread, once; it does not block. ERR_OK: an answer with this status came,
      * verified; `body` is lent. ERR_REFUSED: nobody listens there (it was never sent), and `status`
      * is ECONNREFUSED when it was the other machine that said so, else 0; ERR_BUSY: no
-     * answer within the deadline, the connection broke, or the other side has no room (503): it may
-     * have been carried out; ERR_PERMISSION: an answer that does not verify, such as a refusal of
-     * the other listener; ERR_STOPPING. */
+     * answer within the deadline, the connection broke, it was given up, or the other side has no
+     * room (`status` is 503 then): it may have been carried out; ERR_PERMISSION: an answer that
+     * does not verify, such as a refusal of the other listener; ERR_STOPPING. */
     void (*done)(void *self, enum err e, int status, struct bytes body);
     void *self;
 };
@@ -94,5 +94,11 @@ struct peer_call *peer_post(struct peer *p, uint32_t to, const char *url, const 
  * are written on ERR_OK. */
 enum err peer_ask(struct peer *p, uint32_t to, const char *url, const char *path, struct bytes body,
                   int64_t deadline_ms, int *status, struct buf *out) MUST_USE;
+/* Ends all calls to a broker that are under way, soon, with ERR_BUSY: it is thought that no answers
+ * will come. Any thread; never blocks. */
+void peer_give_up(struct peer *p, uint32_t to);
+/* When a verified answer of that broker came last, of whatever call; boot time. INT64_MIN: never.
+ * Any thread. */
+int64_t peer_heard_ms(struct peer *p, uint32_t from);
 
 #endif

@@ -73,4 +73,9 @@ void wire_snapshot_ask_encode(const struct wire_partition *of, uint64_t epoch, s
 enum err wire_snapshot_ask_decode(struct bytes b, struct wire_partition *of,
                                   uint64_t *epoch) MUST_USE;
 
+/* ---- silent: POST /_r/v1/silent, "that broker does not answer me"; the answer is empty ---- */
+
+void wire_silent_encode(uint32_t broker, int64_t session, struct buf *out);
+enum err wire_silent_decode(struct bytes b, uint32_t *broker, int64_t *session) MUST_USE;
+
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The forms of what a controller asks before an election, and of asking for a snapshot. */
+/* The forms of what a controller asks before an election, of asking for a snapshot, and of what is
+ * said of silent brokers. */
 #include "base/mem.h"
 #include "peer/layout.h"
 
@@ -9,6 +10,7 @@ enum { FLAG_THERE = 1, FLAG_LEADING = 2, FLAG_READY = 4, FLAG_SWAP_OPEN = 8, FLA
 static const char ASK_MAGIC[4] = {'L', 'Q', 'S', PEER_WIRE_VERSION};
 static const char STATE_MAGIC[4] = {'L', 'Q', 'T', PEER_WIRE_VERSION};
 static const char SNAPSHOT_MAGIC[4] = {'L', 'Q', 'N', PEER_WIRE_VERSION};
+static const char SILENT_MAGIC[4] = {'L', 'Q', 'U', PEER_WIRE_VERSION};
 
 /* The magic and a count of parts that are all there. */
 static enum err list_head_take(struct cursor *c, const char magic[4], size_t part_bytes, size_t *n)
@@ -160,5 +162,28 @@ enum err wire_snapshot_ask_decode(struct bytes b, struct wire_partition *of, uin
         return ERR_CORRUPT;
     *of = found;
     *epoch = found_epoch;
+    return ERR_OK;
+}
+
+/* ---- silence ---- */
+
+void wire_silent_encode(uint32_t broker, int64_t session, struct buf *out)
+{
+    buf_put(out, SILENT_MAGIC, sizeof SILENT_MAGIC);
+    buf_put_u32(out, broker);
+    buf_put_u64(out, (uint64_t)session);
+}
+
+enum err wire_silent_decode(struct bytes b, uint32_t *broker, int64_t *session)
+{
+    struct cursor c = cursor_of(b);
+    if (!layout_magic_take(&c, SILENT_MAGIC))
+        return ERR_CORRUPT;
+    uint32_t found_broker = cursor_u32(&c);
+    int64_t found_session = (int64_t)cursor_u64(&c);
+    if (c.bad || c.left != 0)
+        return ERR_CORRUPT;
+    *broker = found_broker;
+    *session = found_session;
     return ERR_OK;
 }

@@ -19,7 +19,8 @@ struct route;
 struct route_options {
     uint32_t broker;           /* this one's id, 1 to 65535 */
     const struct clock *clock; /* borrowed, as `self` */
-    /* Where a broker's peers reach it; false: it is not known. Any thread. */
+    /* Where a broker's peers reach it; false: it is not known, or there is no sense in asking. Any
+     * thread. */
     bool (*url)(void *self, uint32_t broker, char out[PEER_URL_BYTES_MAX + 1]);
     void *self;
 };

@@ -4,12 +4,16 @@ the longest time without a good answer to any of the clients, which sit at every
 a second without an answer. (Not the time until the first good answer: a leader that was cut off may still hand out for a
 while, and only then does it stop.)
 
-    failover.py [killed] [stopped] [cut]
+    failover.py [--faults N] [--kind kill|stop|cut]... [--ttl S] [--limit-s S] [--verbose]
 
-FAILOVER_ROUNDS (50) faults of each kind; FAILOVER_TTL_S (6): the brokers' --session-ttl, which is most of the answer.
-FAILOVER_VERBOSE=1 says when each fault was made and what it cost, to be laid beside the logs (CLUSTER_KEEP=1).
-Prints a line a kind, with median, 99th percentile and worst, in seconds."""
+N (50) faults of each kind; S (6): the brokers' --session-ttl. Each fault is healed, and the next one made when all brokers
+live, all copies are in sync and clients work again. When the time (--limit-s, 20 s a fault) is over, no more are made: what
+was measured until then counts. --verbose says when each fault was made and what it cost, to be laid beside the logs
+(CLUSTER_KEEP=1). Prints a line a kind and verb, with median, 99th percentile and worst, in seconds; then all of a kind as
+one line of JSON."""
+import argparse
 import datetime
+import json
 import os
 import sys
 import threading
@@ -17,13 +21,14 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "cluster"), os.path.join(HERE, "..", "lib")]
-from harness import SLOW, Cluster, why_not
+from harness import SLOW, Cluster, end_on_sigterm, why_not
 from leaselog import Refused, wait_until
 from workload import LOST
 
-ROUNDS = int(os.environ.get("FAILOVER_ROUNDS", "50"))
 TTL_S = int(os.environ.get("FAILOVER_TTL_S", "6"))
-VERBOSE = bool(os.environ.get("FAILOVER_VERBOSE"))
+KINDS = ("kill", "stop", "cut")
+VERBS = ("send", "receive")
+LIMIT_S = 20  # a fault, with all that it takes to heal it
 QUEUE = "demo"
 PATIENCE_S = 1.0
 PAUSE_S = 0.005
@@ -88,21 +93,23 @@ class Probes:
             t.join()
 
 
-def one_fault(c, probes, kind):
+def one_fault(c, probes, kind, verbose):
+    """Seconds without a send and without a receive."""
+    c.wait_all_live()
     leader = c.wait_in_sync(QUEUE)["leader"]
     probes.wait_working()
     moment = time.monotonic()
-    {"killed": c.kill, "stopped": c.pause, "cut": c.isolate}[kind](leader)
-    if VERBOSE:
-        print(f"{datetime.datetime.now(datetime.timezone.utc):%H:%M:%S.%f} broker {leader} {kind}", flush=True)
+    {"kill": c.kill, "stop": c.pause, "cut": c.isolate}[kind](leader)
+    if verbose:
+        print(f"{datetime.datetime.now(datetime.timezone.utc):%H:%M:%S.%f} broker {leader}: {kind}", flush=True)
     c.wait_leader(QUEUE, other_than=leader, of=next(b for b in c.brokers if b != leader))
     probes.wait_working()
     found = probes.longest_gaps(moment)
-    if VERBOSE:
-        print(f"   {found}", flush=True)
+    if verbose:
+        print("   " + ", ".join(f"no {what} for {found[what]:.2f} s" for what in VERBS), flush=True)
     c.heal()
     c.resume(leader)
-    if kind == "killed":
+    if kind == "kill":
         c.start(leader)
     return found
 
@@ -112,22 +119,43 @@ def percentile(values, p):
     return values[min(len(values) - 1, int(len(values) * p / 100))]
 
 
+def tell(kind, found, args):
+    summary = {"leader": kind, "ttl_s": args.ttl, "faults": len(found), "wanted": args.faults}
+    for what in VERBS:
+        times = [f[what] for f in found]
+        p = {"p50": percentile(times, 50), "p99": percentile(times, 99), "worst": max(times)}
+        summary[what] = {name: round(value, 3) for name, value in p.items()}
+        print(f"leader {kind}, no {what} for: p50 {p['p50']:.2f} s, p99 {p['p99']:.2f} s, worst {p['worst']:.2f} s "
+              f"({len(times)} faults, session {args.ttl} s)", flush=True)
+    print(json.dumps(summary), flush=True)
+
+
+def measure(kind, args):
+    limit = time.monotonic() + (args.limit_s or args.faults * LIMIT_S * SLOW)
+    with Cluster(ttl_s=args.ttl) as c:
+        wait_until(lambda: made(c), "the queue is made")
+        probes, found = Probes(c), []
+        while len(found) < args.faults and time.monotonic() < limit:
+            found.append(one_fault(c, probes, kind, args.verbose))
+        probes.stop()
+        assert not c.crashes(), c.crashes()
+    return found
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--faults", type=int, default=50)
+    parser.add_argument("--kind", action="append", choices=KINDS)
+    parser.add_argument("--ttl", type=int, default=TTL_S)
+    parser.add_argument("--limit-s", type=float)
+    parser.add_argument("--verbose", action="store_true")
+    args = parser.parse_args()
     if reason := why_not():
         print(f"skipped: {reason}")
         sys.exit(77)
-    kinds = sys.argv[1:] or ["killed", "stopped", "cut"]
-    for kind in kinds:
-        with Cluster(ttl_s=TTL_S) as c:
-            wait_until(lambda: made(c), "the queue is made")
-            probes = Probes(c)
-            found = [one_fault(c, probes, kind) for _ in range(ROUNDS)]
-            probes.stop()
-            for what in ("send", "receive"):
-                times = [f[what] for f in found]
-                print(f"leader {kind}, no {what} for: p50 {percentile(times, 50):.2f} s, p99 {percentile(times, 99):.2f} s, "
-                      f"worst {max(times):.2f} s ({len(times)} faults, session {TTL_S} s)", flush=True)
-            assert not c.crashes(), c.crashes()
+    end_on_sigterm()
+    for kind in args.kind or KINDS:
+        tell(kind, measure(kind, args), args)
 
 
 def made(c):

@@ -243,6 +243,7 @@ class Cluster:
                 "--broker-id", str(b), "--cluster-key", os.path.join(self.folder, "key"),
                 "--peer-listen", f"127.0.0.1:{me['peer']}",
                 "--peer-url", host % (me["peer_way"] if self.config["proxy"] else me["peer"]),
+                *(["--peer-from", f"127.0.1.{b}"] if self.config["proxy"] else []),
                 "--client-url", host % me["client"], "--session-ttl", str(self.config["ttl_s"]),
                 *self.config["options"], *self.more.get(b, ())]
 

@@ -5,9 +5,10 @@ needs no privilege.
     proxy.py FOLDER       reads FOLDER/proxy.json: {"control": PORT, "ways": [{"port", "to", "target", "from"?}]}
 
 A way is called `1>2` (broker 1 connects to broker 2), `1>e3` (to etcd's member 3), `c>1` (a client). Brokers know each
-other by one URL each, so who connects is found out, not configured: the socket at the other end belongs to one of the
-processes whose ids are in FOLDER/broker-N.pid (the kernel numbers the socket, /proc/PID/fd says whose it is). A connection of
-which this cannot be found out is refused: it would pass through every cut.
+other by one URL each, so who connects is told by where from: broker N calls from 127.0.1.N (--peer-from). For all others it is
+found out: the socket at the other end belongs to one of the processes whose ids are in FOLDER/broker-N.pid (the kernel numbers
+the socket, /proc/PID/fd says whose it is). A connection of which this cannot be found out is refused: it would pass through
+every cut.
 
 A command is a line of JSON on a connection to the control port, and is answered with one:
     {"way": "1>2", "mode": "pass" | "hold" | "deaf" | "refuse", "delay_ms", "jitter_ms", "bytes_per_s", "cut_after"}
@@ -33,6 +34,7 @@ import sys
 
 PIECE_BYTES = 1 << 16
 NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST = 4, 20, 1  # linux/netlink.h, linux/sock_diag.h
+OF_BROKERS = "127.0.1."  # where broker N calls from: that and N
 PASS = {"mode": "pass", "delay_ms": 0, "jitter_ms": 0, "bytes_per_s": 0, "cut_after": None}
 
 
@@ -93,6 +95,8 @@ def has_open(pid, inode):
 
 def owner_of(folder, theirs, ours):
     """The number of the broker whose socket is at `theirs`, connected to `ours`; None: no broker's."""
+    if theirs[0].startswith(OF_BROKERS):
+        return theirs[0][len(OF_BROKERS):]
     inode = socket_of(theirs, ours)
     for path in glob.glob(os.path.join(folder, "broker-*.pid")) if inode else ():
         with contextlib.suppress(OSError, IndexError):  # it has just ended

@@ -48,6 +48,45 @@ def a_leader_that_was_stopped_for_long_hands_out_nothing_when_it_wakes():
 
 
 @test
+def a_leader_that_is_stopped_or_cut_off_is_replaced_while_its_session_would_still_stand():
+    ttl_s = 60
+    with scene(ttl_s=ttl_s) as (c, w, _):
+        for fault in (c.pause, c.isolate):
+            old, begin = c.wait_leader(), time.monotonic()
+            c.wait_all_live()
+            fault(old)
+            w.wait_progress(5)
+            c.wait_leader(other_than=old, of=others(c, old)[0])
+            w.wait_progress(20)
+            took_s = time.monotonic() - begin
+            print(f"    replaced and working after {took_s:.1f} s", flush=True)
+            assert took_s < ttl_s / 2, took_s
+            c.heal()
+            c.resume(old)
+            c.wait_in_sync()
+
+
+@test
+def one_broker_that_cannot_reach_the_leader_does_not_unseat_it():
+    with scene() as (c, w, _):
+        leader = c.wait_leader()
+        cut, witness = others(c, leader)
+        epoch = c.partition("q", 0, c.status(witness))["epoch"]
+
+        def stays():
+            p = c.partition("q", 0, c.status(witness))
+            return p is None or (p["leader"], p["epoch"]) == (leader, epoch)
+
+        for fault in (lambda: c.cut(leader, cut), lambda: c.isolate(cut)):
+            fault()
+            pass_time(max(LONG_S / 2, 5), stays, "another leads, though one broker alone was cut off")
+            w.wait_progress(20)
+            c.heal()
+            c.wait_all_live()
+            c.wait_in_sync()
+
+
+@test
 def a_leader_cut_from_etcd_is_replaced_though_clients_still_reach_it():
     with scene() as (c, w, _):
         old = c.wait_leader()

@@ -289,8 +289,8 @@ def peers():
         of + struct.pack("<I8Q", 4, 11, 4, 77, 900, 10, 2, 3, 800) + struct.pack("<I", 0)
     state = struct.pack("<I", 2) + of + struct.pack("<7I8Q", 15, 2, 0, 0, 1, 2, 2, 9, 4, 7, 0, 10, 4, 9, 8) + of + bytes(92)
     forms = [b"LQF\1" + fetch, b"LQA\1" + answer, b"LQS\1" + struct.pack("<I", 2) + of * 2, b"LQT\1" + state, b"LQN\1" + of + struct.pack("<Q", 4),
-             b"1 3 2 1790000000000 0123456789abcdef0000000000000001 a-cluster"]
-    for i, (name, data) in enumerate(zip(("fetch", "answer", "ask", "state", "snapshot", "head"), forms)):
+             b"1 3 2 1790000000000 0123456789abcdef0000000000000001 a-cluster", b"LQU\1" + struct.pack("<IQ", 3, 7)]
+    for i, (name, data) in enumerate(zip(("fetch", "answer", "ask", "state", "snapshot", "head", "silent"), forms)):
         write("peer", name, bytes([i, 0]) + data)
         write("peer", name + "-cut", bytes([i, 1]) + data[:-1])
         write("peer", name + "-long", bytes([i, 1]) + data + b"\0")

@@ -71,6 +71,14 @@ static void on_snapshot_ask(struct bytes b, struct buf *anew)
         wire_snapshot_ask_encode(&of, epoch, anew);
 }
 
+static void on_silent(struct bytes b, struct buf *anew)
+{
+    uint32_t broker;
+    int64_t session;
+    if (wire_silent_decode(b, &broker, &session) == ERR_OK)
+        wire_silent_encode(broker, session, anew);
+}
+
 /* Hexadecimal digits are read in both cases. */
 static void on_head(struct bytes b, struct buf *anew)
 {
@@ -89,8 +97,8 @@ static const struct {
     void (*play)(struct bytes b, struct buf *anew);
     char letter;
 } forms[] = {
-    {on_fetch, 'F'}, {on_answer, 'A'},       {on_ask, 'S'},
-    {on_state, 'T'}, {on_snapshot_ask, 'N'}, {on_head, 0},
+    {on_fetch, 'F'},        {on_answer, 'A'}, {on_ask, 'S'},    {on_state, 'T'},
+    {on_snapshot_ask, 'N'}, {on_head, 0},     {on_silent, 'U'},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)

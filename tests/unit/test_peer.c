@@ -60,6 +60,7 @@ static void on_park(void *self, struct http_request *r, uint32_t from)
     (void)self;
     (void)from;
     http_park(r, on_wake, NULL, 0, true);
+    w.held = r;
     w.parked++;
 }
 
@@ -333,7 +334,53 @@ START_TEST(a_peer_that_has_no_room_is_busy)
 {
     struct buf out = BUF_EMPTY;
     int status;
+    struct outcome o;
     ck_assert_int_eq(ask(w.one, 2, "/_r/v1/full", BYTES_NONE, &status, &out), ERR_BUSY);
+    outcome_init(&o); /* and it is seen that somebody said so */
+    post(w.one, w.url, "/_r/v1/full", LONG_MS, &o);
+    outcome_wait(&o, 1);
+    ck_assert(o.e == ERR_BUSY && o.status == 503);
+}
+END_TEST
+
+START_TEST(calls_to_one_that_is_given_up_end_and_those_to_others_go_on)
+{
+    struct outcome lost, kept;
+    char url[64];
+    outcome_init(&lost);
+    outcome_init(&kept);
+    int fd = listen_raw(url);
+    for (int i = 0; i < 3; i++)
+        peer_post(w.one, 3, url, "/_r/v1/echo", BYTES_OF("x"), LONG_MS,
+                  (struct peer_call_done){outcome_done, &lost});
+    post(w.one, w.url, "/_r/v1/park", LONG_MS, &kept);
+    while (w.parked < 1)
+        sched_yield();
+    peer_give_up(w.one, 3);
+    outcome_wait(&lost, 3);
+    ck_assert(lost.counts[ERR_BUSY] == 3 && lost.status == 0);
+    ck_assert_int_eq(kept.over, 0);
+    http_wake(w.held);
+    outcome_wait(&kept, 1);
+    ck_assert_int_eq(kept.e, ERR_OK);
+    close(fd);
+}
+END_TEST
+
+START_TEST(it_is_known_when_a_peer_was_heard_and_only_what_verifies_counts)
+{
+    struct buf out = BUF_EMPTY;
+    int status;
+    int64_t begin_ms = clock_boot_ms(&w.clock);
+    ck_assert_int_eq(peer_heard_ms(w.one, 2), INT64_MIN);
+    ck_assert_int_eq(ask(w.one, 2, "/_r/v1/forge", BYTES_OF("x"), &status, &out), ERR_PERMISSION);
+    ck_assert_int_eq(ask(w.one, 2, "/_r/v1/full", BYTES_OF("x"), &status, &out), ERR_BUSY);
+    ck_assert_int_eq(peer_heard_ms(w.one, 2), INT64_MIN);
+    ck_assert_int_eq(ask(w.one, 2, "/_r/v1/echo", BYTES_OF("x"), &status, &out), ERR_OK);
+    ck_assert_int_ge(peer_heard_ms(w.one, 2), begin_ms);
+    ck_assert_int_le(peer_heard_ms(w.one, 2), clock_boot_ms(&w.clock));
+    ck_assert_int_eq(peer_heard_ms(w.one, 3), INT64_MIN);
+    buf_fini(&out);
 }
 END_TEST
 
@@ -622,6 +669,8 @@ Suite *suite_new(void)
     tcase_add_test(t, what_was_sent_over_a_kept_connection_is_not_taken_for_refused);
     tcase_add_test(t, a_deadline_ends_a_call_to_a_peer_that_says_nothing);
     tcase_add_test(t, a_peer_that_has_no_room_is_busy);
+    tcase_add_test(t, calls_to_one_that_is_given_up_end_and_those_to_others_go_on);
+    tcase_add_test(t, it_is_known_when_a_peer_was_heard_and_only_what_verifies_counts);
     tcase_add_test(t, a_stop_ends_calls_that_run);
     tcase_add_test(t, a_stop_answers_what_is_parked);
     suite_add_tcase(s, t);

@@ -233,6 +233,20 @@ START_TEST(a_question_for_a_snapshot_is_read_as_it_was_written)
 }
 END_TEST
 
+START_TEST(what_is_said_of_a_silent_broker_is_read_as_it_was_written)
+{
+    struct buf out = BUF_EMPTY;
+    uint32_t broker;
+    int64_t session;
+    wire_silent_encode(65535, -5, &out);
+    ck_assert_uint_eq(out.n, 16);
+    ck_assert_int_eq(wire_silent_decode(buf_bytes(&out), &broker, &session), ERR_OK);
+    ck_assert_uint_eq(broker, 65535);
+    ck_assert_int_eq(session, -5);
+    buf_fini(&out);
+}
+END_TEST
+
 /* ---- bytes from outside ---- */
 
 static enum err read_fetch(struct bytes b)
@@ -281,12 +295,19 @@ static enum err read_snapshot_ask(struct bytes b)
     return wire_snapshot_ask_decode(b, &of, &epoch);
 }
 
+static enum err read_silent(struct bytes b)
+{
+    uint32_t broker;
+    int64_t session;
+    return wire_silent_decode(b, &broker, &session);
+}
+
 static const struct {
     enum err (*read)(struct bytes b);
     size_t fixed[4]; /* places where no other byte is sound; up to a zero after the first */
 } forms[] = {
     {read_fetch, {0, 3, 12, 15}}, {read_answer, {0, 3, 5, 7}},       {read_ask, {0, 3, 4, 7}},
-    {read_state, {0, 3, 4, 7}},   {read_snapshot_ask, {0, 1, 2, 3}},
+    {read_state, {0, 3, 4, 7}},   {read_snapshot_ask, {0, 1, 2, 3}}, {read_silent, {0, 1, 2, 3}},
 };
 enum { FORMS_N = sizeof forms / sizeof forms[0] };
 
@@ -306,8 +327,10 @@ static void example(int form, struct buf *out)
         wire_state_ask_encode(of, 3, out);
     else if (form == 3)
         wire_state_encode(states, 3, out);
-    else
+    else if (form == 4)
         wire_snapshot_ask_encode(of, 7, out);
+    else
+        wire_silent_encode(3, 7, out);
     wire_fetch_fini(&f);
 }
 
@@ -390,6 +413,7 @@ Suite *suite_new(void)
     tcase_add_test(t, answers_are_read_as_they_were_written);
     tcase_add_test(t, states_are_read_as_they_were_written);
     tcase_add_test(t, a_question_for_a_snapshot_is_read_as_it_was_written);
+    tcase_add_test(t, what_is_said_of_a_silent_broker_is_read_as_it_was_written);
     tcase_add_test(t, what_is_cut_is_refused);
     tcase_add_test(t, what_is_bent_is_refused_or_sound);
     tcase_add_test(t, values_that_no_enum_has_are_refused);

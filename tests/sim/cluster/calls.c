@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* In the place of the room peer: the controller's questions to brokers, in the forms of the wire.
- */
+/* In the place of the room peer: the controller's questions to brokers, knocks, and what brokers
+ * say of silent ones, in the forms of the wire. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -30,6 +31,13 @@ void peer_stop(struct peer *p)
     mem_free(p);
 }
 
+/* A host without a broker refuses. */
+static void call_done(struct call *c, enum err e, struct bytes body)
+{
+    c->done.done(c->done.self, e, e == ERR_OK ? 200 : e == ERR_REFUSED ? ECONNREFUSED : 0, body);
+    mem_free(c);
+}
+
 static void finish(struct world *w, uint64_t name, enum err e, struct bytes body)
 {
     for (struct call **at = &w->calls; *at != NULL; at = &(*at)->next) {
@@ -37,24 +45,39 @@ static void finish(struct world *w, uint64_t name, enum err e, struct bytes body
         if (c->name != name)
             continue;
         *at = c->next;
-        c->done.done(c->done.self, e, 200, body);
-        mem_free(c);
+        call_done(c, e, body);
         return;
+    }
+}
+
+/* Those of one asker; to = 0: to whomever. None is begun meanwhile. */
+static void end_all(struct world *w, uint32_t asker, uint32_t to, enum err e)
+{
+    for (struct call **at = &w->calls; *at != NULL;) {
+        struct call *c = *at;
+        if (c->asker != asker || (to != 0 && c->to != to)) {
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        call_done(c, e, BYTES_NONE);
     }
 }
 
 void calls_end(struct world *w, uint32_t asker)
 {
-    for (struct call **at = &w->calls; *at != NULL;) {
-        struct call *c = *at;
-        if (c->asker != asker) {
-            at = &c->next;
-            continue;
-        }
-        *at = c->next;
-        c->done.done(c->done.self, ERR_STOPPING, 0, BYTES_NONE);
-        mem_free(c);
-    }
+    end_all(w, asker, 0, ERR_STOPPING);
+}
+
+void peer_give_up(struct peer *p, uint32_t to)
+{
+    end_all(p->broker->world, p->broker->id, to, ERR_BUSY);
+}
+
+int64_t peer_heard_ms(struct peer *p, uint32_t from)
+{
+    (void)p, (void)from;
+    return INT64_MIN; /* fetches are no calls here */
 }
 
 struct peer_call *peer_post(struct peer *p, uint32_t to, const char *url, const char *path,
@@ -63,12 +86,15 @@ struct peer_call *peer_post(struct peer *p, uint32_t to, const char *url, const 
     struct broker *b = p->broker;
     struct world *w = b->world;
     struct call *c = mem_new(sizeof *c);
-    CHECK(url != NULL && strcmp(path, "/_r/v1/state") == 0);
-    *c = (struct call){w->calls, ++w->next_name, b->id, done};
+    bool is_voice = strcmp(path, "/_r/v1/silent") == 0;
+    CHECK(url != NULL && (is_voice || strcmp(path, "/_r/v1/state") == 0));
+    *c = (struct call){w->calls, ++w->next_name, b->id, to, done};
     w->calls = c;
     struct item *i = item_new(ITEM_QUESTION, to);
     i->from = b->id;
     i->number = c->name;
+    i->is_voice = is_voice;
+    w->counts.voices += is_voice;
     buf_put_bytes(&i->bytes, body);
     net_send(w, i, false);
     i = item_new(ITEM_REPLY_OVERDUE, b->id);
@@ -88,7 +114,9 @@ static void on_question(struct world *w, const struct item *i)
     reply->number = i->number;
     reply->life = w->brokers[i->from].life;
     reply->err = ERR_REFUSED;
-    if (broker_is_up(b)) {
+    if (broker_is_up(b) && i->is_voice) {
+        reply->err = cluster_voice_take(b->cluster, i->from, buf_bytes(&i->bytes));
+    } else if (broker_is_up(b)) {
         CHECK(wire_state_ask_decode(buf_bytes(&i->bytes), &of, &n) == ERR_OK);
         struct wire_state_part *parts = mem_new_array(n + 1, sizeof parts[0]);
         for (size_t k = 0; k < n; k++) {
@@ -113,4 +141,25 @@ void calls_on_item(struct world *w, struct item *i)
         finish(w, i->number, i->err, buf_bytes(&i->bytes));
     else
         finish(w, i->number, ERR_BUSY, BYTES_NONE);
+}
+
+/* ---- what the listener's handlers would call: nothing listens here ---- */
+
+struct bytes http_body(const struct http_request *r)
+{
+    (void)r;
+    UNREACHABLE();
+}
+
+void http_reply(struct http_request *r, int status, const struct http_answer_header *headers,
+                size_t n, struct buf *body)
+{
+    (void)r, (void)status, (void)headers, (void)n, (void)body;
+    UNREACHABLE();
+}
+
+void peer_reply(struct peer *p, struct http_request *r, int status, struct buf *body)
+{
+    (void)p, (void)r, (void)status, (void)body;
+    UNREACHABLE();
 }

@@ -146,6 +146,10 @@ static enum err lease_revoke(struct catalog *c, int64_t id)
     struct broker *b = broker_of(c);
     if (!catalogue_is_reached(b))
         return ERR_BUSY;
+    for (uint32_t other = 1; other <= b->world->brokers_n; other++) {
+        const struct session *s = b->world->brokers[other].session;
+        b->world->counts.ended += other != b->id && s != NULL && s->session.id == id;
+    }
     store_lease_end(b->world, id);
     return ERR_OK;
 }

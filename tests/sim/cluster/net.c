@@ -9,6 +9,12 @@
 
 enum { PARK_MS = 500, SNAPSHOT_MAX_MS = 5000, ANSWER_BYTES = 16 << 10 };
 
+/* Who goes and comes while the first topics are made would be no copy of them. */
+static bool is_rough(const struct world *w)
+{
+    return !w->is_healed && !w->is_beginning;
+}
+
 bool net_is_cut(const struct world *w, uint32_t from, uint32_t to)
 {
     return w->brokers[from].cut_to[to];
@@ -16,7 +22,7 @@ bool net_is_cut(const struct world *w, uint32_t from, uint32_t to)
 
 int64_t net_delay_ms(struct world *w)
 {
-    bool is_slow = !w->is_healed && chance(w, w->weather.slow_percent);
+    bool is_slow = is_rough(w) && chance(w, w->weather.slow_percent);
     return 1 + (int64_t)draw(w, is_slow ? (uint64_t)w->weather.slow_ms : 3);
 }
 
@@ -42,12 +48,11 @@ void net_send(struct world *w, struct item *i, bool may_double)
         w->held = i;
         return;
     }
-    if (net_is_cut(w, i->from, i->broker) ||
-        (!w->is_healed && chance(w, w->weather.drop_percent))) {
+    if (net_is_cut(w, i->from, i->broker) || (is_rough(w) && chance(w, w->weather.drop_percent))) {
         item_free(i);
         return;
     }
-    if (may_double && !w->is_healed && chance(w, w->weather.double_percent))
+    if (may_double && is_rough(w) && chance(w, w->weather.double_percent))
         world_send(w, net_delay_ms(w), copy(i));
     world_send(w, net_delay_ms(w), i);
 }

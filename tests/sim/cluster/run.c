@@ -118,6 +118,11 @@ static void play_world(struct world *w, struct item *i)
     }
 }
 
+static bool is_call(const struct item *i)
+{
+    return i->type == ITEM_QUESTION || i->type == ITEM_REPLY || i->type == ITEM_REPLY_OVERDUE;
+}
+
 /* True: the item was kept. */
 static bool play(struct world *w, struct item *i)
 {
@@ -135,6 +140,8 @@ static bool play(struct world *w, struct item *i)
     if (broker_is_up(b))
         broker_enter(b);
     play_at(b, i);
+    if (is_call(i)) /* it is only taken note of: the turn acts on it */
+        return false;
     disk_look(b);
     judge_look(b);
     return false;

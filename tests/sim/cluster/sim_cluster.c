@@ -40,6 +40,8 @@ static void add(struct counts *sum, const struct counts *c)
     sum->damages += c->damages;
     sum->losses += c->losses;
     sum->states += c->states;
+    sum->voices += c->voices;
+    sum->ended += c->ended;
 }
 
 int main(int argc, char **argv)
@@ -65,8 +67,9 @@ int main(int argc, char **argv)
            s.snapshots, s.unknown);
     printf("%" PRIu64 " sent, %" PRIu64 " received (%" PRIu64
            " of the standard topic while leased), %" PRIu64 " deleted, %" PRIu64
-           " states compared\n",
-           s.sends, s.takes, s.double_takes, s.deletes, s.states);
+           " states compared; said of silent ones: %" PRIu64 " times, %" PRIu64
+           " sessions ended of brokers that were up\n",
+           s.sends, s.takes, s.double_takes, s.deletes, s.states, s.voices, s.ended);
     printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu64 " failed\n", under_way - first, first,
            failed);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

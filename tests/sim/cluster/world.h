@@ -118,6 +118,7 @@ struct item {
     struct replica_answer answer;
     uint64_t number; /* an epoch, or a call's or a parked fetch's name */
     bool is_last;    /* a parked fetch whose wait is over */
+    bool is_voice;   /* a QUESTION: not one, but what is said of a silent broker */
     enum err err;
     struct buf bytes;
     struct catalog_kv kv; /* NEWS: owned; dropped where the value has no place */
@@ -158,7 +159,7 @@ struct store {
 struct call {
     struct call *next;
     uint64_t name;
-    uint32_t asker;
+    uint32_t asker, to;
     struct peer_call_done done;
 };
 
@@ -229,7 +230,8 @@ struct truth {
 
 struct counts {
     uint64_t steps, elections, commits, shrinks, expands, crashes, snapshots, unknown, sends, takes,
-        deletes, double_takes, damages, states, losses;
+        deletes, double_takes, damages, states, losses, voices,
+        ended; /* sessions of those who were thought to be dead or cut off, and were up */
 };
 
 struct world {
