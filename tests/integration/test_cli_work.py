@@ -379,5 +379,4 @@ def a_wrong_line_is_refused_before_anything_is_received():
         assert c.counts("jobs") == (1, 0, 0)
 
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored, also in the commands that are tested
 run_tests(globals(), lanes=4)

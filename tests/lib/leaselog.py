@@ -17,6 +17,11 @@ import traceback
 BINARY = os.environ.get("LEASELOG", os.path.join(os.environ.get("builddir", "."), "leaselog"))
 WAIT_S = 30
 
+# nohup and jobs in the background have these ignored, which the programs that are tested would inherit.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 class Refused(Exception):
     """The server answered with a fault."""
