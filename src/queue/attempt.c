@@ -153,7 +153,7 @@ static bool lease_again(struct queue_topic *t, struct attempt_message *m, int64_
         append_end_locked(&a, true);
         m->until_ms = extend.extend.until_ms;
     }
-    wait_mark_locked(w, p);
+    wait_lease_locked(w, p, m->until_ms, visibility_ms);
     lock_give(&p->lk);
     if (e != ERR_OK && e != ERR_FULL)
         return false;

@@ -122,6 +122,7 @@ struct queue_mark { /* queue's */
     struct queue_partition *partition;
     uint64_t offset;
     int64_t since_ms; /* the queue's time when it was left */
+    int64_t until_ms; /* partition time: the lease that it brings ends; INT64_MAX: none does */
 };
 
 /* Lives in the front's request until ready() was called. Zeroed before use. Any number of verbs may
@@ -130,8 +131,9 @@ struct queue_mark { /* queue's */
 struct queue_wait {
     void (*ready)(struct queue_wait *w); /* any thread, no lock held; wakes the request */
     void *self;                          /* for ready(); not looked at */
-    /* ERR_OK. ERR_FAILED: it will never be durable. In a cluster: ERR_UNKNOWN, and for what was
-     * received ERR_NOT_LEADER, ERR_NOT_READY, ERR_NOT_ENOUGH: it must not be handed out. */
+    /* ERR_OK. ERR_FAILED: it will never be durable. ERR_UNKNOWN: what a FIFO topic leased was
+     * committed after the lease had ended, and must not be handed out. In a cluster: ERR_UNKNOWN of
+     * any verb, and for what was received ERR_NOT_LEADER, ERR_NOT_READY, ERR_NOT_ENOUGH. */
     enum err err;
     int left; /* atomic: marks not yet reached */
     unsigned marks_n;

@@ -85,7 +85,7 @@ static void append_locked(struct receiving *r, struct queue_partition *p, int64_
         append_put_locked(&a, &g->moves[i]);
     bool waited = p->topic->fifo && g->picks_n > 0;
     if (append_end_locked(&a, waited) && waited)
-        wait_mark_locked(r->w, p);
+        wait_lease_locked(r->w, p, g->lease.lease.until_ms, visibility_ms(r));
 }
 
 /* Leases of one partition. */

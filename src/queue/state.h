@@ -454,6 +454,10 @@ struct uuid message_id_new_locked(struct queue_partition *p);
 
 /* w waits until everything that is in p's log now is durable. */
 void wait_mark_locked(struct queue_wait *w, struct queue_partition *p);
+/* The same for leases that end at `until_ms` (partition time): what is reached only then is
+ * ERR_UNKNOWN. visibility_ms 0: a lease that holds nothing, which is never too late. */
+void wait_lease_locked(struct queue_wait *w, struct queue_partition *p, int64_t until_ms,
+                       int64_t visibility_ms);
 void wait_on_durable(void *queue, void *partition); /* for plog_options */
 /* Blocks until all partitions of t have committed what they hold now. No lock held. */
 enum err wait_for_topic(struct queue_topic *t) MUST_USE;

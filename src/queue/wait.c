@@ -38,27 +38,27 @@ static void free_more(struct queue_wait *w)
 }
 
 /* `left` counts the marks and, until queue_wait_start, one more, so that a request is never told
- * before it asked. */
-void wait_mark_locked(struct queue_wait *w, struct queue_partition *p)
+ * before it asked. NULL: there is nothing to wait for. */
+static struct queue_mark *mark_locked(struct queue_wait *w, struct queue_partition *p)
 {
     lock_check_held(&p->lk);
     uint64_t end = plog_end(p->log);
     if (plog_committed(p->log) >= end || !copy_serves_locked(p))
-        return;
+        return NULL;
     if (plog_failed(p->q->plog)) {
         w->err = ERR_FAILED;
-        return;
+        return NULL;
     }
     /* The request's own mark is the newest here: it waits a little longer. So a batch of receipts
      * leaves few marks. */
     if (p->marks_last != NULL && p->marks_last->wait == w) {
         p->marks_last->offset = end;
-        return;
+        return p->marks_last;
     }
     if (w->marks_n == 0)
         __atomic_store_n(&w->left, 1, __ATOMIC_RELAXED);
     struct queue_mark *m = next_mark(w);
-    *m = (struct queue_mark){.wait = w, .partition = p, .offset = end};
+    *m = (struct queue_mark){.wait = w, .partition = p, .offset = end, .until_ms = INT64_MAX};
     if (p->q->links != NULL)
         m->since_ms = queue_now_ms(p->q);
     __atomic_fetch_add(&w->left, 1, __ATOMIC_RELAXED);
@@ -68,6 +68,20 @@ void wait_mark_locked(struct queue_wait *w, struct queue_partition *p)
         p->marks_last->next = m;
     p->marks_last = m;
     __atomic_store_n(&p->q->marks_wait, true, __ATOMIC_RELEASE);
+    return m;
+}
+
+void wait_mark_locked(struct queue_wait *w, struct queue_partition *p)
+{
+    (void)mark_locked(w, p);
+}
+
+void wait_lease_locked(struct queue_wait *w, struct queue_partition *p, int64_t until_ms,
+                       int64_t visibility_ms)
+{
+    struct queue_mark *m = mark_locked(w, p);
+    if (m != NULL && visibility_ms > 0 && until_ms < m->until_ms)
+        m->until_ms = until_ms;
 }
 
 void queue_wait_topic(struct queue_topic *t, struct queue_wait *w)
@@ -99,6 +113,13 @@ bool queue_wait_start(struct queue_wait *w)
     return false;
 }
 
+/* A lease is committed, and is over: a broker that stood still learns from an old letter what its
+ * followers stored long ago. Others may have been given the message since, and finished it. */
+static bool is_too_late(const struct queue_mark *m)
+{
+    return m->until_ms != INT64_MAX && partition_now_ms(m->partition) >= m->until_ms;
+}
+
 /* Those that are committed, and, with an error `e`, all others as well, which learn it. */
 static struct queue_mark *take_marks(struct queue_partition *p, enum err e)
 {
@@ -108,6 +129,8 @@ static struct queue_mark *take_marks(struct queue_partition *p, enum err e)
     while (*end != NULL && (e != ERR_OK || (*end)->offset <= committed)) {
         if ((*end)->offset > committed)
             __atomic_store_n(&(*end)->wait->err, e, __ATOMIC_RELAXED);
+        else if (is_too_late(*end))
+            __atomic_store_n(&(*end)->wait->err, ERR_UNKNOWN, __ATOMIC_RELAXED);
         end = &(*end)->next;
     }
     if (end == &p->marks_first)

@@ -89,6 +89,44 @@ START_TEST(a_fifo_receive_waits_for_its_leases)
 }
 END_TEST
 
+/* A receive whose leases are committed only after `late_ms`. */
+static enum err receive_late(const char *attempt, int64_t visibility_ms, int64_t late_ms)
+{
+    struct queue_topic *t = topic_of("q.fifo");
+    struct queue_received out[QUEUE_BATCH_MAX];
+    struct queue_receive r = {
+        .max = 1, .visibility_ms = visibility_ms, .attempt_id = bytes_of_text(attempt)};
+    struct arena arena;
+    struct waiting w;
+    size_t n;
+    arena_init(&arena, NULL, 0);
+    waiting_init(&w);
+    ck_assert_int_eq(queue_receive(t, &r, &arena, out, &n, &w.w), ERR_OK);
+    ck_assert_uint_eq(n, 1);
+    ck_assert(queue_wait_start(&w.w));
+    fake_clock_pass(&bench.clock, late_ms);
+    queue_pass_end(bench.q);
+    ck_assert(w.told);
+    arena_fini(&arena);
+    queue_topic_give_back(t);
+    return w.w.err;
+}
+
+START_TEST(a_lease_that_is_committed_after_its_end_is_not_handed_out)
+{
+    send_grouped("q.fifo", "a", "a", "1");
+    ck_assert_int_eq(receive_late("", 2000, 1999), ERR_OK);
+    fake_clock_pass(&bench.clock, 1);
+    ck_assert_int_eq(receive_late("", 2000, 2000), ERR_UNKNOWN);
+    ck_assert_int_eq(receive_late("", 0, 2000), ERR_OK); /* as asked for, it holds nothing */
+    ck_assert_int_eq(receive_late("x", 5000, 1000), ERR_OK);
+    ck_assert_int_eq(receive_late("x", 5000, 4999), ERR_OK); /* the same, held anew */
+    ck_assert_int_eq(receive_late("x", 5000, 5000), ERR_UNKNOWN);
+    struct got g = receive_for("q.fifo", 1, 1000);
+    ck_assert_str_eq(bodies(&g), "a");
+}
+END_TEST
+
 static void scope_per_group(struct topic_config *c)
 {
     c->dedup_per_group = true;
@@ -315,6 +353,7 @@ TCase *tcase_fifo(void)
     tcase_add_loop_test(t, a_group_comes_in_order_and_blocks_while_one_is_in_flight, 0, 2);
     tcase_add_loop_test(t, an_expired_group_starts_again_from_its_head, 0, 2);
     tcase_add_test(t, a_fifo_receive_waits_for_its_leases);
+    tcase_add_test(t, a_lease_that_is_committed_after_its_end_is_not_handed_out);
     tcase_add_test(t, the_scope_of_deduplication_is_the_queue_or_the_group);
     tcase_add_test(t, a_duplicate_waits_for_the_commit_of_the_first);
     tcase_add_test(t, a_purge_forgets_the_duplicates);

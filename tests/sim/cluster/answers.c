@@ -55,10 +55,22 @@ static void check_order(struct world *w, const struct op *op, size_t i)
     }
 }
 
+/* A lease that holds nothing may be answered at any time, also after later ones were. */
+static bool is_past(const struct world *w, const struct op *op, size_t i)
+{
+    return op->topic == 1 && op->visibility_ms == 0 &&
+           op->start_ms < w->messages[op->serials[i]].leased_ms;
+}
+
 static void check_fifo(struct world *w, const struct op *op, size_t i)
 {
     const struct message *m = &w->messages[op->serials[i]];
     const struct queue_received *r = &op->got[i];
+    if (op->visibility_ms > 0 && w->now_ms >= op->start_ms + op->visibility_ms)
+        world_break(w, "H5: %zu comes from broker %u when its lease is over", op->serials[i],
+                    op->broker);
+    if (is_past(w, op, i))
+        return;
     if (m->lease_until_ms > op->start_ms)
         world_break(w, "H5: %zu is out twice, at broker %u, until %" PRId64, op->serials[i],
                     op->broker, m->lease_until_ms);
@@ -73,11 +85,14 @@ static void take(struct world *w, const struct op *op, size_t i)
     struct message *m = &w->messages[op->serials[i]];
     const struct queue_received *r = &op->got[i];
     w->counts.takes++;
+    if (is_past(w, op, i))
+        return;
     w->counts.double_takes += op->topic == 0 && m->lease_until_ms > op->start_ms;
     m->is_received = m->is_id_known = true;
     memcpy(m->id, r->id, sizeof m->id);
     memcpy(m->receipt, r->receipt, sizeof m->receipt);
     m->count = r->receive_count;
+    m->leased_ms = op->start_ms;
     m->lease_until_ms = op->start_ms + op->visibility_ms;
 }
 

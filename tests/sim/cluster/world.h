@@ -173,6 +173,7 @@ struct message {
     bool is_received, is_id_known, may_be_deleted;
     uint8_t id[16];
     char receipt[QUEUE_RECEIPT_TEXT_MAX + 1];
+    int64_t leased_ms;      /* when the last receive that brought it began */
     int64_t lease_until_ms; /* no other receive that begins before brings it (FIFO) */
     uint32_t count;
     unsigned sends_open;
