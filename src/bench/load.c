@@ -338,9 +338,9 @@ static void tick(struct run *r, uint64_t now_ns)
             worker_next(r, w, now_ns);
             break;
         case BENCH_CONNECTION_WAITING:
-            limit_ns += is_polling(r, w) ? POLL_S * NS_PER_S : 0;
-            /* fallthrough */
         case BENCH_CONNECTION_OPENING:
+            if (w->connection.state == BENCH_CONNECTION_WAITING && is_polling(r, w))
+                limit_ns += POLL_S * NS_PER_S;
             /* It may have begun behind `now`, which was read at the loop's last wait. */
             if (now_ns < w->begun_ns + limit_ns)
                 break;

@@ -201,7 +201,8 @@ START_TEST(when_the_controller_dies_another_one_elects_for_what_it_led)
     broker_close(1, false);
     AWAIT(all_led_by_others(&queues[2], PARTITIONS, 1));
     AWAIT(all_led_by_others(&queues[3], PARTITIONS, 1));
-    AWAIT(controller_of(clusters[2]) != 1); /* keys are told to it besides, so these may come first */
+    /* Keys are told to it besides, so these may come first. */
+    AWAIT(controller_of(clusters[2]) != 1);
     for (uint32_t p = 0; p < PARTITIONS; p++)
         ck_assert_uint_le(queues[2].keys[p].epoch, 2);
 }

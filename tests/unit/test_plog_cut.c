@@ -489,7 +489,7 @@ static bool start_after_failed(enum err (*change)(void), unsigned left, uint64_t
     open_store();
     ck_assert(!plog_log_damaged(l, &(const char *){NULL}));
     ck_assert(plog_durable(l) == left || (plog_durable(l) == 40 && e != ERR_OK));
-    check_lives("1111111111111111111111111111111111111111" + 40 - plog_durable(l));
+    check_lives(&"1111111111111111111111111111111111111111"[40 - plog_durable(l)]);
     return cut_off;
 }
 
