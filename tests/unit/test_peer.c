@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -292,20 +293,39 @@ START_TEST(a_refused_connect_is_told_from_a_broken_connection)
 }
 END_TEST
 
+/* Reads one request whole: its body comes behind its head, in a write of its own. */
+static void read_request(int fd)
+{
+    char at[4096];
+    size_t n = 0, wanted = SIZE_MAX;
+    while (n < wanted) {
+        ssize_t got = read(fd, at + n, sizeof at - 1 - n);
+        ck_assert_int_gt(got, 0);
+        n += (size_t)got;
+        at[n] = '\0';
+        const char *end = strstr(at, "\r\n\r\n"), *length = strstr(at, "Content-Length: ");
+        if (end == NULL)
+            continue;
+        ck_assert_ptr_nonnull(length);
+        wanted = (size_t)(end + 4 - at) + strtoul(length + 16, NULL, 10);
+    }
+    ck_assert_uint_eq(n, wanted);
+}
+
 START_TEST(what_was_sent_over_a_kept_connection_is_not_taken_for_refused)
 {
     static const char answer[] = "HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n";
     struct outcome o;
-    char url[64], bytes[4096];
+    char url[64];
     outcome_init(&o);
     int fd = listen_raw(url);
     post(w.one, url, "/_r/v1/echo", LONG_MS, &o);
     int accepted = accept(fd, NULL, NULL);
-    ck_assert_int_gt(read(accepted, bytes, sizeof bytes), 0);
+    read_request(accepted);
     ck_assert_int_eq(write(accepted, answer, sizeof answer - 1), sizeof answer - 1);
     outcome_wait(&o, 1);
     post(w.one, url, "/_r/v1/echo", LONG_MS, &o);
-    ck_assert_int_gt(read(accepted, bytes, sizeof bytes), 0); /* it may have been carried out */
+    read_request(accepted); /* it may have been carried out */
     /* curl asks again by itself where a kept connection ends without a word, and is refused. */
     close(fd);
     close(accepted);
