@@ -22,6 +22,8 @@ enum front_verb_kind {
 };
 
 /* What a verb does at one partition. */
+enum { FRONT_HERE = 1 << 16 /* no broker's id */ };
+
 struct front_item {
     uint32_t partition;
     /* FRONT_SEND */
@@ -41,7 +43,7 @@ struct front_item {
     uint32_t leader; /* with ERR_NOT_LEADER: who leads, as that broker knows; 0: unknown */
     bool is_open;    /* the rest is front/verbs.c's: it is not settled yet */
     bool in_doubt;   /* an answer to it was lost */
-    bool is_held;    /* it was not given to anybody in this round */
+    uint32_t taker;  /* of this round: a broker, FRONT_HERE, or 0: nobody */
 };
 
 struct front_hop {

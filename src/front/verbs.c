@@ -122,44 +122,46 @@ static const uint8_t *topic_id(const struct front_verb *v)
     return queue_topic_config(v->topic)->id;
 }
 
-/* Whoever is held keeps those behind it, too. */
-static bool is_behind_held(const struct front_verb *v, const struct front_item *item)
+/* All that goes to one partition is one broker's in a round, or nobody's, whatever is heard between
+ * two looks: so nothing overtakes what is before it. */
+static uint32_t taker_of(const struct front_verb *v, const struct front_item *item)
 {
     for (const struct front_item *i = v->items; i < item; i++)
-        if (i->is_held && i->partition == item->partition)
-            return true;
-    return false;
+        if (i->is_open && i->partition == item->partition)
+            return i->taker;
+    bool ours = queue_copy_is_ours(v->topic, item->partition);
+    if (v->here)
+        return ours ? FRONT_HERE : 0;
+    uint32_t leader = item->leader, self = links_of(v)->broker;
+    if (leader == 0)
+        leader = ours ? self : queue_copy_leader(v->topic, item->partition);
+    if (leader == self)
+        return ours ? FRONT_HERE : 0;
+    return leader;
 }
 
 /* A send is given to another broker under a key: the same one, if it may have been stored. */
-static bool take_key(struct front_verb *v, struct front_item *item)
+static bool has_key(struct front_verb *v, struct front_item *item)
 {
     const struct front_links *links = links_of(v);
-    if (v->kind != FRONT_SEND)
-        return true;
-    item->is_held = is_behind_held(v, item) ||
-                    (item->repeat.front == 0 &&
-                     !links->repeat_open(links->self, topic_id(v), item->partition, &item->repeat));
-    return !item->is_held;
+    return v->kind != FRONT_SEND || item->repeat.front != 0 ||
+           links->repeat_open(links->self, topic_id(v), item->partition, &item->repeat);
 }
 
 static void give(struct front_verb *v, struct front_item *item)
 {
-    uint32_t leader = item->leader;
-    bool ours = queue_copy_is_ours(v->topic, item->partition);
-    if (leader == 0 && !v->here)
-        leader = ours ? links_of(v)->broker : queue_copy_leader(v->topic, item->partition);
+    item->taker = taker_of(v, item);
     item->leader = 0;
     item->err = ERR_NOT_LEADER;
-    item->is_held = false;
-    if (v->here || leader == links_of(v)->broker) {
-        if (ours)
-            v->local[v->local_n++] = item;
-        else if (v->here)
-            item->leader = queue_copy_leader(v->topic, item->partition);
-    } else if (leader != 0 && take_key(v, item)) {
-        struct front_hop *hop = hop_to(v, leader);
+    if (item->taker == FRONT_HERE) {
+        v->local[v->local_n++] = item;
+    } else if (v->here) {
+        item->leader = queue_copy_leader(v->topic, item->partition);
+    } else if (item->taker != 0 && has_key(v, item)) {
+        struct front_hop *hop = hop_to(v, item->taker);
         hop->items[hop->n++] = item;
+    } else {
+        item->taker = 0;
     }
 }
 
@@ -229,17 +231,10 @@ static void close_key(struct front_verb *v, struct front_item *item)
     item->repeat.front = 0;
 }
 
-/* All that goes to one partition goes to one broker, in order, and nothing is stored behind a
- * message of the same partition that may be lost. */
+/* Nothing is stored behind a message of the same partition that may be lost. */
 static void keep_order(struct front_verb *v)
 {
-    if (v->kind != FRONT_SEND)
-        return;
-    for (size_t i = 0; i < v->n; i++)
-        for (size_t k = i + 1; k < v->n && v->items[i].is_open; k++)
-            if (v->items[k].partition == v->items[i].partition)
-                v->items[k].leader = v->items[i].leader;
-    if (!queue_topic_config(v->topic)->fifo)
+    if (v->kind != FRONT_SEND || !queue_topic_config(v->topic)->fifo)
         return;
     for (size_t i = 0; i < v->n; i++) {
         if (v->items[i].err != ERR_UNKNOWN)

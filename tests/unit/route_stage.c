@@ -264,12 +264,18 @@ void commit(void)
 
 bool queue_copy_is_ours(struct queue_topic *t, uint32_t partition)
 {
-    return stage.leader[partition] == t->broker;
+    bool ours = stage.leader[partition] == t->broker;
+    if (stage.looked != NULL)
+        stage.looked();
+    return ours;
 }
 
 uint32_t queue_copy_leader(struct queue_topic *t, uint32_t partition)
 {
-    return t->believed[partition];
+    uint32_t leader = t->believed[partition];
+    if (stage.looked != NULL)
+        stage.looked();
+    return leader;
 }
 
 enum err queue_move_take(struct queue_topic *t, const struct queue_move *m, struct queue_wait *w)

@@ -69,6 +69,7 @@ struct stage {
     bool hold_commits;
     bool is_unready;        /* who leads is not ready to, yet */
     enum err refuses_sends; /* by whoever leads; ERR_OK: it does not */
+    void (*looked)(void);   /* somebody has asked who leads; NULL: nobody cares */
     unsigned moves;         /* that were taken, duplicates too */
     struct queue_wait *waits[8];
     size_t waits_n;

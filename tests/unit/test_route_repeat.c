@@ -335,6 +335,62 @@ START_TEST(a_repeat_and_what_is_behind_it_go_to_one_broker_in_order)
 }
 END_TEST
 
+static int looks_left;
+static uint32_t next_leader;
+static void change_after_looks(void)
+{
+    if (looks_left-- != 0)
+        return;
+    stage.looked = NULL;
+    move(1, next_leader);
+    believe(1, 1, next_leader);
+}
+
+static void change_after(int looks, uint32_t leader)
+{
+    looks_left = looks;
+    next_leader = leader;
+    stage.looked = change_after_looks;
+}
+
+static void assert_in_order(struct sending *s)
+{
+    for (int i = 0; i < 5 && !s->c->answered; i++) {
+        carry_all();
+        pass(400);
+    }
+    ck_assert(s->c->answered && stage.looked == NULL);
+    ck_assert_int_eq(s->errs[0], ERR_OK);
+    ck_assert_int_eq(s->errs[1], ERR_OK);
+    ck_assert_str_eq(stage.at[1][0].body, "a");
+    ck_assert_str_eq(stage.at[1][1].body, "b");
+}
+
+/* Nobody leads first; each leader comes in at each look. */
+enum { LOOKS = 20 };
+START_TEST(a_leader_that_is_found_between_two_looks_has_a_batch_in_order)
+{
+    struct sending s = {.n = 2, .messages = {message("a", "1"), message("b", "1")}};
+    stage.topics[1].config.fifo = true;
+    move(1, 0);
+    believe(1, 1, 0);
+    change_after(_i % LOOKS, 1 + (uint32_t)(_i / LOOKS));
+    begin(&s);
+    assert_in_order(&s);
+}
+END_TEST
+
+START_TEST(who_leads_from_the_midst_of_a_hop_on_stores_it_in_order)
+{
+    struct sending s = {.n = 2, .messages = {message("a", "1"), message("b", "1")}};
+    stage.topics[1].config.fifo = true;
+    move(1, 0);
+    begin(&s);
+    change_after(_i, 2);
+    assert_in_order(&s);
+}
+END_TEST
+
 START_TEST(nobody_repeats_for_a_client_that_is_gone)
 {
     struct sending s = {.n = 1, .messages = {message("a", "1")}};
@@ -374,6 +430,9 @@ Suite *suite_new(void)
     tcase_add_test(t, a_front_whose_window_is_full_waits);
     tcase_add_test(t, nothing_overtakes_a_message_that_waits_for_its_key);
     tcase_add_test(t, a_repeat_and_what_is_behind_it_go_to_one_broker_in_order);
+    tcase_add_loop_test(t, a_leader_that_is_found_between_two_looks_has_a_batch_in_order, 0,
+                        3 * LOOKS);
+    tcase_add_loop_test(t, who_leads_from_the_midst_of_a_hop_on_stores_it_in_order, 0, LOOKS);
     tcase_add_test(t, nobody_repeats_for_a_client_that_is_gone);
     suite_add_tcase(s, t);
     return s;
