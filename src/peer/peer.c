@@ -17,11 +17,12 @@ static bool options_ok(const struct peer_options *o)
         note(NOTE_ERROR, "peer", "the cluster's key is shorter than %d bytes", PEER_KEY_BYTES_MIN);
         return false;
     }
-    if (o->broker == 0 || !sign_cluster_ok(bytes_of_text(o->cluster))) {
+    if (o->broker == 0 || o->broker > PEER_BROKER_MAX ||
+        !sign_cluster_ok(bytes_of_text(o->cluster))) {
         note(NOTE_ERROR, "peer",
-             "a broker's id is above 0, and a cluster's is %d printable "
+             "a broker's id is 1 to %d, and a cluster's is %d printable "
              "characters at most",
-             PEER_CLUSTER_BYTES_MAX);
+             PEER_BROKER_MAX, PEER_CLUSTER_BYTES_MAX);
         return false;
     }
     return true;

@@ -28,6 +28,7 @@ struct peer;
 
 enum {
     PEER_VERSION = 1,
+    PEER_BROKER_MAX = 65535, /* brokers' ids go from 1 to this */
     PEER_URL_BYTES_MAX = 255,
     PEER_KEY_BYTES_MIN = 16,           /* of the cluster's shared key */
     PEER_CLUSTER_BYTES_MAX = 64,       /* of the cluster's id: printable, without a space */

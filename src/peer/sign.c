@@ -73,7 +73,7 @@ enum sign_parsed sign_head_parse(struct bytes text, struct sign_head *out)
     out->version = (uint32_t)version;
     if (version != PEER_VERSION)
         return SIGN_OTHER_VERSION;
-    if (!decimal_take(&text, UINT32_MAX, &from) || !decimal_take(&text, UINT32_MAX, &to) ||
+    if (!decimal_take(&text, PEER_BROKER_MAX, &from) || !decimal_take(&text, UINT32_MAX, &to) ||
         !decimal_take(&text, INT64_MAX, &wall_ms) || !nonce_take(&text, &h.nonce) ||
         !sign_cluster_ok(text) || from == 0)
         return SIGN_MALFORMED;

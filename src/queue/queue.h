@@ -45,6 +45,7 @@ enum {
     QUEUE_RECEIPT_TEXT_MAX = 200,
     QUEUE_HOLDER_BYTES_MAX = 64,
     QUEUE_REPEAT_WINDOW = 1024, /* sends of a front to a partition that may be open at once */
+    QUEUE_FRONT_MAX = 65535,    /* a front's id, from 1 */
 };
 
 struct catalog;

@@ -13,6 +13,7 @@ enum {
     ROOM_TRIES_MAX = 100,     /* to make room for one message */
 };
 _Static_assert((int)QUEUE_REPEAT_WINDOW == (int)RECORD_REPEAT_WINDOW, "the front's window");
+_Static_assert((int)QUEUE_FRONT_MAX == (int)RECORD_FRONT_MAX, "the front's id");
 
 /* One message on its way. */
 struct parcel {

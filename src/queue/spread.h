@@ -16,7 +16,7 @@
  * the lowest sequence that the front may still repeat; it is at most `sequence`, and less than
  * QUEUE_REPEAT_WINDOW below it. */
 struct queue_repeat {
-    uint32_t front; /* the broker's id, 1 to 65535 */
+    uint32_t front; /* the broker's id, 1 to QUEUE_FRONT_MAX */
     uint64_t life;
     uint64_t sequence; /* below 2^63 - 1 */
     uint64_t settled_below;

@@ -165,6 +165,7 @@ void route_serve_hop(void *self, struct http_request *http, uint32_t from)
     s->http = http;
     s->topic = topic;
     s->in = in;
+    _Static_assert((int)PEER_BROKER_MAX <= (int)QUEUE_FRONT_MAX, "who signed may be a front");
     for (size_t i = 0; in.kind == ROUTE_SEND && i < in.n; i++)
         in.items[i].repeat.front = from;
     front_call_init(&s->call, &kind, http);

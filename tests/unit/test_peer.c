@@ -243,6 +243,9 @@ START_TEST(options_that_make_no_sense_are_refused)
     o.key.n = PEER_KEY_BYTES_MIN - 1;
     ck_assert_int_eq(peer_start(&o, &p), ERR_INVALID);
     o = good;
+    o.broker = PEER_BROKER_MAX + 1;
+    ck_assert_int_eq(peer_start(&o, &p), ERR_INVALID);
+    o = good;
     o.cluster = "a b";
     ck_assert_int_eq(peer_start(&o, &p), ERR_INVALID);
     o = good;
@@ -559,6 +562,7 @@ START_TEST(malformed_headers_are_refused)
                                         "x",
                                         "01 1 2 5 " NONCE " c",
                                         "1 0 2 5 " NONCE " c",
+                                        "1 65536 2 5 " NONCE " c",
                                         "1 +1 2 5 " NONCE " c",
                                         "1 1 2 -5 " NONCE " c",
                                         "1 1 2 5 " NONCE,
