@@ -23,7 +23,8 @@ static enum err judge(const struct front_hop *hop, enum err e)
     return e;
 }
 
-/* Any other status than 200 is a refusal of the room peer, before a handler saw the request. */
+/* Handlers that carry something out answer 200. What is not signed, like a refusal of the room
+ * peer, is not believed (ERR_BUSY, ERR_PERMISSION). */
 static enum err outcome(struct front_hop *hop, enum err e, int status, struct bytes body)
 {
     enum err whole;

@@ -26,7 +26,7 @@ struct route_options {
 };
 
 struct route *route_new(const struct route_options *o);
-/* For peer_start. Until route_begin they answer that nothing was done. */
+/* For peer_start. Until route_begin nothing is done, and the answer is a 503 that is not signed. */
 enum { ROUTE_ROUTES = 4 };
 void route_routes(struct route *r, struct peer_route out[ROUTE_ROUTES]);
 /* The peer listens and the queue is open; both are borrowed until route_free. `life` is above that

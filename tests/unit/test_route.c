@@ -238,10 +238,11 @@ static void carry_bent(size_t at, char value)
     l->body.at[at] = value;
     letter_carry(l);
     ck_assert_int_eq(l->served->answer.at[2], 14); /* CORRUPT */
-    ck_assert(!b.c->answered);                     /* nothing was done: it is tried again */
+    ck_assert(!b.c->answered);                     /* it is tried again */
     b.c->http->gone = true;
     pass(1000);
     ck_assert(b.c->answered);
+    ck_assert_int_eq(b.errs[0], ERR_NOT_LEADER); /* and not in doubt: nothing was done */
     ck_assert_uint_eq(stage.letters_n, before + 1);
     ck_assert_uint_eq(stage.n[1], 0);
 }
