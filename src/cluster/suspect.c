@@ -125,6 +125,11 @@ static void voice_drop(struct cluster_suspects *s, uint32_t broker)
         }
 }
 
+static bool has_voice(const struct cluster_member *m)
+{
+    return m != NULL && m->is_known && m->key.state != CLUSTER_BROKER_REMOVED;
+}
+
 /* Of all that are registered, whether they live or not: those that are cut off from here may be
  * the majority, and see it otherwise. Our own voice has to be among them, and no voice counts of
  * one whom we find silent too: it is he who may be cut off. */
@@ -134,15 +139,16 @@ static bool has_majority(const struct cluster_suspects *s, const struct cluster_
     size_t registered = 0, voices = 0;
     bool is_ours = false;
     for (size_t i = 0; i < v->members_n; i++)
-        registered += v->members[i].is_known && v->members[i].key.state != CLUSTER_BROKER_REMOVED;
+        registered += has_voice(&v->members[i]);
     for (size_t i = 0; i < s->voices_n; i++) {
         const struct cluster_voice *voice = &s->voices[i];
+        const struct cluster_member *from = cluster_view_member(v, voice->from);
         if (voice->broker != m->broker || voice->session != m->session.session ||
-            now_ms - voice->heard_ms > VOICE_MS)
+            now_ms - voice->heard_ms > VOICE_MS || !has_voice(from))
             continue;
         is_ours = is_ours || voice->from == s->self;
-        voices += voice->from == s->self || (cluster_view_is_live(v, voice->from) &&
-                                             !cluster_suspects_is_silent(s, voice->from, now_ms));
+        voices += voice->from == s->self ||
+                  (from->is_live && !cluster_suspects_is_silent(s, voice->from, now_ms));
     }
     return is_ours && 2 * voices > registered;
 }

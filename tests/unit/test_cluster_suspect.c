@@ -364,7 +364,9 @@ START_TEST(a_majority_is_of_all_who_are_registered_also_of_those_who_are_down)
     session_drop(5);
     (void)told(3, 7, 1000);
     ck_assert_int_eq(fall_silent(0).lease, 0); /* two of five */
-    ck_assert_int_eq(told(4, 7, 1500), 20);    /* three */
+    session_show(6, 7, 60);                    /* it lives on, but belongs to them no more */
+    ck_assert_int_eq(told(6, 7, 1460), 0);
+    ck_assert_int_eq(told(4, 7, 1500), 20); /* three */
 }
 END_TEST
 
