@@ -57,6 +57,12 @@ static bool ip_ok(const char *text)
     return inet_pton(AF_INET, text, &at) == 1 || inet_pton(AF_INET6, text, &at) == 1;
 }
 
+/* Others put paths behind it. */
+static bool peer_url_ok(const char *text)
+{
+    return url_ok(text, false) && strpbrk(text + strlen("http://"), "/?#@") == NULL;
+}
+
 /* Where others reach it: what is wrong here they would only find out later, each for itself. */
 static bool addresses_check(const struct serve_options *o)
 {
@@ -69,8 +75,8 @@ static bool addresses_check(const struct serve_options *o)
         if (o->peer_url[0] == '\0' && strcmp(address, everywhere[i]) == 0)
             return wrong("--peer-listen names no address of this broker that others could connect "
                          "to: --peer-url must");
-    if (o->peer_url[0] != '\0' && !url_ok(o->peer_url, false))
-        return wrong("--peer-url must be a URL of at most 255 characters, such as "
+    if (o->peer_url[0] != '\0' && !peer_url_ok(o->peer_url))
+        return wrong("--peer-url must be a URL of at most 255 characters without a path, such as "
                      "http://10.0.0.1:9325");
     if (o->client_url[0] != '\0' && !url_ok(o->client_url, true))
         return wrong("--client-url must be a URL of at most 255 characters, such as "

@@ -428,7 +428,7 @@ bool cluster_url(struct cluster *c, uint32_t broker, char url[PEER_URL_BYTES_MAX
 bool cluster_is_silent(struct cluster *c, uint32_t broker)
 {
     lock_take(&c->lk);
-    bool is_silent = cluster_suspects_is_silent(&c->suspects, broker);
+    bool is_silent = cluster_suspects_is_silent(&c->suspects, broker, clock_boot_ms(c->clock));
     lock_give(&c->lk);
     return is_silent;
 }

@@ -13,6 +13,7 @@ enum {
     PERIOD_BROKERS = 10, /* ... of so many; of more, so much longer: 20 knocks a second at most */
     QUIET_MS = 500,      /* after a knock for a hint's sake that was answered, or ten in vain */
     VOICE_MS = 2000,     /* a voice counts; it is raised again with each knock in vain */
+    SILENT_MS = 5000,    /* one found silent counts as that, without a further knock in vain */
     REVIVAL_MS = 1000,   /* between two looks whether a revoked one is back */
     REACHED_MS = 2000,   /* between two revocations of one that was reached */
     PAUSE_MS_MIN = 5000,
@@ -51,15 +52,21 @@ static struct cluster_suspect *make(struct cluster_suspects *s, uint32_t broker)
     one = &s->at[s->n++];
     *one = (struct cluster_suspect){.broker = broker,
                                     .again_ms = INT64_MAX,
+                                    .silent_ms = INT64_MIN / 2,
                                     .quiet_ms = INT64_MIN / 2,
                                     .spared_ms = INT64_MIN / 2};
     return one;
 }
 
-bool cluster_suspects_is_silent(const struct cluster_suspects *s, uint32_t broker)
+static bool is_silent(const struct cluster_suspect *one, int64_t now_ms)
+{
+    return now_ms - one->silent_ms <= SILENT_MS;
+}
+
+bool cluster_suspects_is_silent(const struct cluster_suspects *s, uint32_t broker, int64_t now_ms)
 {
     const struct cluster_suspect *one = find(s, broker);
-    return one != NULL && one->is_silent;
+    return one != NULL && is_silent(one, now_ms);
 }
 
 static void due_set(struct cluster_suspects *s)
@@ -118,6 +125,11 @@ static void voice_drop(struct cluster_suspects *s, uint32_t broker)
         }
 }
 
+static bool has_voice(const struct cluster_member *m)
+{
+    return m != NULL && m->is_known && m->key.state != CLUSTER_BROKER_REMOVED;
+}
+
 /* Of all that are registered, whether they live or not: those that are cut off from here may be
  * the majority, and see it otherwise. Our own voice has to be among them, and no voice counts of
  * one whom we find silent too: it is he who may be cut off. */
@@ -127,15 +139,16 @@ static bool has_majority(const struct cluster_suspects *s, const struct cluster_
     size_t registered = 0, voices = 0;
     bool is_ours = false;
     for (size_t i = 0; i < v->members_n; i++)
-        registered += v->members[i].is_known && v->members[i].key.state != CLUSTER_BROKER_REMOVED;
+        registered += has_voice(&v->members[i]);
     for (size_t i = 0; i < s->voices_n; i++) {
         const struct cluster_voice *voice = &s->voices[i];
+        const struct cluster_member *from = cluster_view_member(v, voice->from);
         if (voice->broker != m->broker || voice->session != m->session.session ||
-            now_ms - voice->heard_ms > VOICE_MS)
+            now_ms - voice->heard_ms > VOICE_MS || !has_voice(from))
             continue;
         is_ours = is_ours || voice->from == s->self;
-        voices += voice->from == s->self || (cluster_view_is_live(v, voice->from) &&
-                                             !cluster_suspects_is_silent(s, voice->from));
+        voices += voice->from == s->self ||
+                  (from->is_live && !cluster_suspects_is_silent(s, voice->from, now_ms));
     }
     return is_ours && 2 * voices > registered;
 }
@@ -212,7 +225,8 @@ static void answered(struct cluster_suspects *s, const struct cluster_view *v,
         one->quiet_ms = now_ms + QUIET_MS;
     if (one->is_revoked)
         one->spared_ms = one->revoked_ms + REACHED_MS;
-    one->is_revoked = one->is_silent = false;
+    one->is_revoked = false;
+    one->silent_ms = INT64_MIN / 2;
     row_end(s, one);
     again(s, one, now_ms + period_ms(v));
 }
@@ -246,6 +260,8 @@ struct cluster_suspicion cluster_suspects_knocked(struct cluster_suspects *s,
         return nothing;
     }
     if (now_ms < one->spared_ms) { /* it is not back yet */
+        if (knock == CLUSTER_KNOCK_SILENT && is_silent(one, now_ms))
+            one->silent_ms = now_ms;
         again(s, one, now_ms + REVIVAL_MS);
         return nothing;
     }
@@ -267,7 +283,8 @@ struct cluster_suspicion cluster_suspects_knocked(struct cluster_suspects *s,
     again(s, one, now_ms + (is_soon ? BETWEEN_MS : PERIOD_MS));
     if (one->knocks < SILENCES || now_ms - one->first_ms < SILENCE_MS)
         return nothing;
-    one->is_silent = one->is_voiced = found.is_silent = true;
+    one->is_voiced = found.is_silent = true;
+    one->silent_ms = now_ms;
     found.session = one->session;
     voice_put(s, &(struct cluster_voice){s->self, broker, one->session, now_ms});
     found.lease = judge(s, v, one, m, now_ms);

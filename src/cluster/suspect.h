@@ -45,7 +45,6 @@ struct cluster_suspect {
     uint32_t broker;
     bool is_out;            /* a knock is under way */
     bool is_hinted;         /* because of a lost call */
-    bool is_silent;         /* found so, and not reached since */
     bool is_revoked;        /* by us or with our voice, and not reached since */
     int knocks;             /* the last ones, which brought nothing: a row of them */
     bool is_voiced;         /* in this row we have found it silent */
@@ -53,6 +52,7 @@ struct cluster_suspect {
     int64_t session, lease; /* as they were at the row's first */
     int64_t first_ms;       /* when that was begun */
     int64_t again_ms;       /* the next knock; INT64_MAX: none */
+    int64_t silent_ms;      /* it was found so, or still was; when it is reached, never */
     int64_t quiet_ms;       /* hints count for nothing before */
     int64_t revoked_ms;     /* the last time */
     int64_t spared_ms;      /* not revoked again before, nor told of */
@@ -102,7 +102,8 @@ struct cluster_suspicion cluster_suspects_told(struct cluster_suspects *s,
 uint32_t cluster_suspects_due(struct cluster_suspects *s, const struct cluster_view *v,
                               int64_t now_ms);
 /* Nothing came from it when it was last tried, for long enough: what is asked of it now would
- * hang. */
-bool cluster_suspects_is_silent(const struct cluster_suspects *s, uint32_t broker);
+ * hang. Whoever is not knocked at any more, as its session or ours is over, counts as silent for
+ * five seconds longer: nothing would tell that it is back. */
+bool cluster_suspects_is_silent(const struct cluster_suspects *s, uint32_t broker, int64_t now_ms);
 
 #endif

@@ -234,8 +234,10 @@ void call_end(struct peer_call *c, CURLcode code)
         e = ERR_BUSY;
         break;
     }
-    if (e == ERR_REFUSED && was_sent(c))
+    if (e == ERR_REFUSED && was_sent(c)) {
         e = ERR_BUSY;
+        status = 0;
+    }
     call_finish(c, e, (int)status);
 }
 

@@ -86,7 +86,8 @@ def a_setting_that_is_wrong_is_named_and_nothing_is_stored():
                 (["--etcd-password-file", short + "-nonesuch"], "No such file"),
                 (["--peer-listen", "0.0.0.0:0", "--peer-url", ""], "--peer-url must"),
                 (["--peer-from", "nonesuch"], "--peer-from must be an IP address"),
-                *((["--peer-url", url], "--peer-url must be a URL") for url in ("no url", "http://", "https://a", long_url, bent)),
+                *((["--peer-url", url], "--peer-url must be a URL") for url in ("no url", "http://", "https://a", "http://a:1/", "http://a?b",
+                                                                                      long_url, bent)),
                 *((["--client-url", url], "--client-url must be a URL") for url in ("no url", "ftp://a", long_url, bent))):
             c.more[3] = more
             refused(c, 3, text)

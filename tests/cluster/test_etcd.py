@@ -8,7 +8,7 @@ import time
 
 from cases import HOLD_S, LONG_S, ROUNDS, dice, others, pass_time, run_cases, scene, skip
 from harness import SLOW, WAIT_S, Cluster, Process, free_ports, listens
-from leaselog import test, wait_until
+from leaselog import Refused, test, wait_until
 
 MIB = 1 << 20
 
@@ -46,6 +46,28 @@ def without_a_quorum_of_etcd_the_in_sync_sets_that_are_known_go_on():
             c.start(e)
         wait_until(c.etcd_works, "etcd works")
         make_queue(w, "made-afterwards")
+
+
+@test
+def a_broker_that_was_cut_off_reaches_the_leader_again_though_etcd_is_down():
+    ttl_s = 4  # it finds the others silent before it loses its session
+    with Cluster(etcds=1, ttl_s=ttl_s) as c:
+        c.client(1).call("CreateQueue", QueueName="q")
+        c.wait_in_sync("q")
+        front = others(c, c.wait_leader())[0]
+        c.isolate(front)
+        for e in c.etcds:
+            c.kill(e)
+        pass_time(2 * ttl_s)
+        c.heal()
+
+        def sent():
+            try:
+                return c.client(front).call("SendMessage", QueueUrl="q", MessageBody="x")["MessageId"]
+            except Refused as e:
+                assert e.status == 503, e
+
+        wait_until(sent, "its clients' sends reach the leader", WAIT_S)
 
 
 @test

@@ -210,6 +210,11 @@ END_TEST
 
 /* ---- silence ---- */
 
+static bool is_silent(uint32_t broker, int64_t now_ms)
+{
+    return cluster_suspects_is_silent(&s, broker, now_ms);
+}
+
 /* Two knocks that nobody answers, the first at `at_ms`; what follows of the second. Over at
  * at_ms + 1450. */
 static struct cluster_suspicion fall_silent(int64_t at_ms)
@@ -232,7 +237,7 @@ START_TEST(two_knocks_in_vain_find_one_silent_and_one_alone_ends_no_session_for_
     brokers_show(3);
     struct cluster_suspicion found = fall_silent(0);
     ck_assert(found.is_silent && found.session == 7 && found.lease == 0);
-    ck_assert(cluster_suspects_is_silent(&s, 2) && !cluster_suspects_is_silent(&s, 3));
+    ck_assert(is_silent(2, 1450) && !is_silent(3, 1450));
     for (int64_t at_ms = 1500; at_ms < 60000; at_ms += 2000) { /* the voice is raised again */
         ck_assert(is_due(at_ms));
         found = knocked(CLUSTER_KNOCK_SILENT, at_ms + KNOCK_MS);
@@ -240,7 +245,23 @@ START_TEST(two_knocks_in_vain_find_one_silent_and_one_alone_ends_no_session_for_
     }
     ck_assert(is_due(61000));
     knocked(CLUSTER_KNOCK_ANSWERED, 61001);
-    ck_assert(!cluster_suspects_is_silent(&s, 2));
+    ck_assert(!is_silent(2, 61001));
+}
+END_TEST
+
+/* Without a session there are no knocks that could find out that somebody is back; and the
+ * catalogue may be gone for hours. */
+START_TEST(who_is_not_knocked_at_any_more_is_silent_for_five_seconds_longer)
+{
+    brokers_show(3);
+    ck_assert(fall_silent(0).is_silent);
+    ck_assert(is_silent(2, 6450) && !is_silent(2, 6451)); /* we have lost our session */
+    ck_assert(is_due(7000));
+    ck_assert(knocked(CLUSTER_KNOCK_SILENT, 7700).is_silent); /* and have one again */
+    ck_assert(is_silent(2, 7700));
+    session_drop(2);
+    ck_assert(!is_due(8000)); /* it has lost its own */
+    ck_assert(is_silent(2, 12700) && !is_silent(2, 12701));
 }
 END_TEST
 
@@ -316,7 +337,7 @@ START_TEST(a_voice_is_as_old_as_its_arrival_and_one_who_is_silent_himself_has_no
         if (at_ms == 4000)
             ck_assert_uint_eq(cluster_suspects_due(&s, view, at_ms + 50), 3);
     }
-    ck_assert(cluster_suspects_is_silent(&s, 3));
+    ck_assert(is_silent(3, 5050));
     ck_assert_int_eq(told(3, 7, 5050), 0);
     (void)cluster_suspects_knocked(&s, view, 3, CLUSTER_KNOCK_ANSWERED, 5060);
     ck_assert_int_eq(told(3, 7, 5070), 20);
@@ -343,7 +364,9 @@ START_TEST(a_majority_is_of_all_who_are_registered_also_of_those_who_are_down)
     session_drop(5);
     (void)told(3, 7, 1000);
     ck_assert_int_eq(fall_silent(0).lease, 0); /* two of five */
-    ck_assert_int_eq(told(4, 7, 1500), 20);    /* three */
+    session_show(6, 7, 60);                    /* it lives on, but belongs to them no more */
+    ck_assert_int_eq(told(6, 7, 1460), 0);
+    ck_assert_int_eq(told(4, 7, 1500), 20); /* three */
 }
 END_TEST
 
@@ -379,7 +402,7 @@ START_TEST(all_who_found_one_silent_spare_it_when_it_comes_back_and_stays_silent
             ck_assert_int_eq(told(3, session + 1, at_ms), 0);
             ck_assert(is_due(at_ms));
             ck_assert(!knocked(CLUSTER_KNOCK_SILENT, at_ms).is_silent);
-            ck_assert(cluster_suspects_is_silent(&s, 2)); /* hops do not go there, all the same */
+            ck_assert(is_silent(2, at_ms)); /* hops do not go there, all the same */
         }
         pause_ms *= 2;
     }
@@ -400,6 +423,7 @@ Suite *suite_new(void)
     tcase_add_test(tc, one_that_lives_though_connections_are_refused_is_troubled_less_and_less);
     tcase_add_test(tc, one_that_is_reached_in_its_next_session_may_soon_be_suspected_again);
     tcase_add_test(tc, two_knocks_in_vain_find_one_silent_and_one_alone_ends_no_session_for_it);
+    tcase_add_test(tc, who_is_not_knocked_at_any_more_is_silent_for_five_seconds_longer);
     tcase_add_test(tc, one_whose_session_is_silent_for_a_majority_loses_it_whoever_speaks_last);
     tcase_add_test(
         tc, connections_that_break_at_once_find_nobody_silent_for_as_long_as_two_knocks_take);
