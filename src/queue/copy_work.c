@@ -237,6 +237,14 @@ static enum err load_state(struct queue_partition *p, uint64_t committed, struct
     return e;
 }
 
+/* Once, until the log has begun anew: told twice, it would begin twice. */
+static void note_rotten_locked(struct queue_partition *p)
+{
+    p->copy->is_rotten = true;
+    note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy is rotten, and is made anew",
+         p->topic->name, (unsigned)p->index);
+}
+
 void copy_rotten_locked(struct queue_partition *p, struct copy_after *after)
 {
     struct queue_copy *c = p->copy;
@@ -244,9 +252,7 @@ void copy_rotten_locked(struct queue_partition *p, struct copy_after *after)
     lock_check_held(&p->lk);
     if (c == NULL || c->alone || c->is_rotten || c->log_is_busy || plog_failed(p->q->plog))
         return;
-    c->is_rotten = true; /* until the log has begun anew: told twice, it would begin twice */
-    note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy is rotten, and is made anew",
-         p->topic->name, (unsigned)p->index);
+    note_rotten_locked(p);
     struct replica_event damage = {.type = REPLICA_EVENT_DAMAGE};
     copy_step_locked(p, &damage, NULL, &effects, after);
 }
@@ -447,10 +453,8 @@ static void cut(struct queue_partition *p, uint64_t end)
     cut.truncated.is_damaged = e == ERR_CORRUPT;
     if (e == ERR_CORRUPT) { /* others hold what is committed */
         lock_take(&p->lk);
-        p->copy->is_rotten = true;
+        note_rotten_locked(p);
         lock_give(&p->lk);
-        note(NOTE_ERROR, "queue", "topic %s, partition %u: its copy is rotten, and is made anew",
-             p->topic->name, (unsigned)p->index);
     }
     step(p, &cut);
 }

@@ -96,6 +96,11 @@ struct got receive_at(uint32_t broker, const char *topic, size_t max, int64_t vi
 /* All that can be received there, finished one by one, as "a b c" sorted. */
 const char *drain(uint32_t broker, const char *topic);
 
+/* n messages of 2 KiB each, to topic q; and n of q received and finished. */
+void send_long(uint32_t broker, int n);
+void drain_long(uint32_t broker, int n);
+
 TCase *tcase_repeat(void);
+TCase *tcase_rot(void);
 
 #endif

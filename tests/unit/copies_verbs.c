@@ -126,3 +126,23 @@ const char *drain(uint32_t broker, const char *topic)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i > 0 ? " " : "", all[i]);
     return text;
 }
+
+void send_long(uint32_t broker, int n)
+{
+    char body[2048];
+    memset(body, 'x', sizeof body - 1);
+    body[sizeof body - 1] = '\0';
+    for (int i = 0; i < n; i++)
+        ck_assert_int_eq(send_to(broker, "q", body), ERR_OK);
+}
+
+void drain_long(uint32_t broker, int n)
+{
+    for (int left = n; left > 0;) {
+        struct got g = receive_at(broker, "q", 10, 600000);
+        ck_assert_uint_gt(g.n, 0);
+        for (size_t i = 0; i < g.n; i++)
+            ck_assert_int_eq(delete_at(broker, "q", g.at[i].receipt), ERR_OK);
+        left -= (int)g.n;
+    }
+}

@@ -33,7 +33,8 @@ tests_unit_test_compact_LDADD = liboffline.a libplogtest.a $(QUEUE_TEST_LIBS)
 TEST_RUNNERS += tests/unit/test_copies
 tests_unit_test_copies_SOURCES = tests/unit/copies_fixture.c tests/unit/copies_fixture.h \
 	tests/unit/copies_verbs.c \
-	tests/unit/test_copies.c tests/unit/test_copies_repeat.c
+	tests/unit/test_copies.c tests/unit/test_copies_repeat.c \
+	tests/unit/test_copies_rot.c
 tests_unit_test_copies_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_copies_LDADD = libplogtest.a $(QUEUE_TEST_LIBS)
 

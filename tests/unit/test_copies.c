@@ -328,30 +328,10 @@ START_TEST(a_lost_disk_is_filled_again)
 }
 END_TEST
 
-static void send_long(uint32_t broker, int n)
-{
-    char body[2048];
-    memset(body, 'x', sizeof body - 1);
-    body[sizeof body - 1] = '\0';
-    for (int i = 0; i < n; i++)
-        ck_assert_int_eq(send_to(broker, "q", body), ERR_OK);
-}
-
-static void finish(uint32_t broker, int n)
-{
-    for (int left = n; left > 0;) {
-        struct got g = receive_at(broker, "q", 10, 600000);
-        ck_assert_uint_gt(g.n, 0);
-        for (size_t i = 0; i < g.n; i++)
-            ck_assert_int_eq(delete_at(broker, "q", g.at[i].receipt), ERR_OK);
-        left -= (int)g.n;
-    }
-}
-
 static void finish_many(uint32_t broker, int n)
 {
     send_long(broker, n);
-    finish(broker, n);
+    drain_long(broker, n);
 }
 
 /* What can be taken from the log of "q" on a broker is below its older snapshot and its mark. */
@@ -447,145 +427,6 @@ START_TEST(who_is_elected_before_a_gap_takes_the_state_of_another_member)
 }
 END_TEST
 
-static void flip_in_log(void *broker, const char *path, uint64_t bytes)
-{
-    struct broker *b = broker;
-    if (strstr(path, ".log") != NULL && bytes > 80)
-        fault_disk_flip(b->disk, path, 70, 3);
-}
-
-START_TEST(a_copy_whose_bytes_have_rotted_is_made_anew)
-{
-    make_topic(1, "q", 1, 3, 1, NULL);
-    ck_assert_int_eq(send_to(1, "q", "a"), ERR_OK);
-    ck_assert_int_eq(send_to(1, "q", "b"), ERR_OK);
-    uint64_t before = status_of(3, "q", 0).incarnation;
-    queue_close(world.brokers[3].q);
-    world.brokers[3].q = NULL;
-    fault_disk_each(world.brokers[3].disk, flip_in_log, &world.brokers[3]);
-    broker_start(3);
-    world_pass(2000);
-    ck_assert_uint_ne(status_of(3, "q", 0).incarnation, before);
-    ck_assert_uint_eq(status_of(1, "q", 0).isr_size, 3);
-    ck_assert_uint_eq(state_of(3, "q", 0), state_of(1, "q", 0));
-    broker_die(1, true);
-    elect("q", 3);
-    world_pass(500);
-    ck_assert_str_eq(drain(3, "q"), "a b");
-}
-END_TEST
-
-/* Nobody could follow it, and nobody would take its place while it lives. */
-START_TEST(a_leader_that_cannot_read_its_log_makes_room_for_another)
-{
-    make_topic(1, "q", 1, 3, 1, NULL);
-    ck_assert_int_eq(send_to(1, "q", "a"), ERR_OK);
-    ck_assert_int_eq(send_to(1, "q", "b"), ERR_OK);
-    queue_close(world.brokers[1].q);
-    world.brokers[1].q = NULL;
-    broker_start(1); /* so that nothing is cached */
-    elect("q", 1);
-    world_pass(500);
-    uint64_t before = status_of(1, "q", 0).incarnation;
-    fault_disk_each(world.brokers[1].disk, flip_in_log, &world.brokers[1]);
-    broker_die(3, true);
-    fault_disk_free(world.brokers[3].disk);
-    world.brokers[3].disk = fault_disk_new(test_seed() + 7);
-    broker_start(3);
-    world_pass(2000);
-    ck_assert_uint_ne(key_of("q", 0).leader, 1);
-    elect("q", 2);
-    world_pass(2000);
-    ck_assert_uint_ne(status_of(1, "q", 0).incarnation, before);
-    ck_assert_uint_eq(status_of(2, "q", 0).isr_size, 3);
-    ck_assert_uint_eq(state_of(1, "q", 0), state_of(2, "q", 0));
-    ck_assert_str_eq(drain(2, "q"), "a b");
-}
-END_TEST
-
-static void flip_behind_mark(void *broker, const char *path, uint64_t bytes)
-{
-    struct broker *b = broker;
-    if (strstr(path, ".log") != NULL && bytes > 30000)
-        fault_disk_flip(b->disk, path, bytes / 2, 3);
-}
-
-/* A start does not read what is below the mark, so it is found when it is folded, or read. */
-static void rot_of(uint32_t broker)
-{
-    make_topic(1, "q", 1, 3, 1, NULL);
-    send_long(1, 25);
-    for (uint32_t b = 1; b <= BROKERS; b++)
-        plog_checkpoint_ask(world.brokers[b].q->plog);
-    world_pass(1000);
-    uint64_t before = status_of(broker, "q", 0).incarnation;
-    broker_die(broker, false);
-    fault_disk_each(world.brokers[broker].disk, flip_behind_mark, &world.brokers[broker]);
-    broker_start(broker);
-    if (broker == 1)
-        elect("q", 1);
-    world_pass(2000);
-    if (broker == 1)
-        elect("q", 2);
-    world_pass(2000);
-    ck_assert_uint_ne(status_of(broker, "q", 0).incarnation, before);
-    elect("q", broker); /* it is in sync again */
-    world_pass(1000);
-    finish(broker, 25);
-}
-
-START_TEST(a_follower_that_finds_rot_behind_the_mark_is_made_anew)
-{
-    rot_of(3);
-}
-END_TEST
-
-START_TEST(a_leader_that_finds_rot_behind_the_mark_gives_way_and_is_made_anew)
-{
-    rot_of(1);
-}
-END_TEST
-
-START_TEST(the_only_copy_goes_on_with_what_has_not_rotted)
-{
-    make_topic(1, "q", 1, 1, 1, NULL);
-    send_long(1, 25);
-    world_pass(500);
-    queue_close(world.brokers[1].q);
-    world.brokers[1].q = NULL;
-    fault_disk_each(world.brokers[1].disk, flip_behind_mark, &world.brokers[1]);
-    broker_start(1);
-    elect("q", 1);
-    world_pass(500);
-    for (int i = 0; i < 3; i++)
-        ck_assert_uint_le(receive_at(1, "q", 10, 1000).n, 10);
-    ck_assert_int_eq(status_of(1, "q", 0).quarantine, REPLICA_QUARANTINE_NONE);
-    ck_assert_int_eq(send_to(1, "q", "more"), ERR_OK);
-}
-END_TEST
-
-START_TEST(a_leader_whose_client_meets_rot_gives_way_and_is_made_anew)
-{
-    make_topic(1, "q", 1, 3, 1, NULL);
-    send_long(1, 25);
-    world_pass(500);
-    queue_close(world.brokers[1].q); /* with a snapshot, so that a start folds nothing */
-    world.brokers[1].q = NULL;
-    fault_disk_each(world.brokers[1].disk, flip_behind_mark, &world.brokers[1]);
-    broker_start(1);
-    elect("q", 1);
-    world_pass(500);
-    uint64_t before = status_of(1, "q", 0).incarnation;
-    for (int i = 0; i < 3; i++)
-        ck_assert_uint_le(receive_at(1, "q", 10, 1000).n, 10);
-    world_pass(2000);
-    ck_assert_uint_ne(status_of(1, "q", 0).incarnation, before);
-    elect("q", 2);
-    world_pass(2000);
-    finish(2, 25);
-}
-END_TEST
-
 static unsigned snapshots_seen;
 
 static void flip_snapshot(void *broker, const char *path, uint64_t bytes)
@@ -614,7 +455,7 @@ START_TEST(a_follower_stores_its_state_when_it_stops_and_needs_it_not_if_that_ro
     ck_assert_uint_eq(state_of(3, "q", 0), state_of(1, "q", 0));
     elect("q", 3);
     world_pass(500);
-    finish(3, 25);
+    drain_long(3, 25);
 }
 END_TEST
 
@@ -768,17 +609,12 @@ Suite *suite_new(void)
     tcase_add_test(t, a_lost_disk_is_filled_again);
     tcase_add_test(t, a_new_copy_begins_with_a_snapshot_where_the_log_was_released);
     tcase_add_test(t, who_is_elected_before_a_gap_takes_the_state_of_another_member);
-    tcase_add_test(t, a_copy_whose_bytes_have_rotted_is_made_anew);
-    tcase_add_test(t, a_leader_that_cannot_read_its_log_makes_room_for_another);
-    tcase_add_test(t, a_follower_that_finds_rot_behind_the_mark_is_made_anew);
-    tcase_add_test(t, a_leader_that_finds_rot_behind_the_mark_gives_way_and_is_made_anew);
-    tcase_add_test(t, the_only_copy_goes_on_with_what_has_not_rotted);
-    tcase_add_test(t, a_leader_whose_client_meets_rot_gives_way_and_is_made_anew);
     tcase_add_test(t, a_follower_stores_its_state_when_it_stops_and_needs_it_not_if_that_rots);
     tcase_add_test(t, all_may_stop_and_start_again);
     tcase_add_test(t, a_deleted_topic_goes_everywhere);
     tcase_add_test(t, brokers_with_their_own_threads_answer_whoever_asked);
     suite_add_tcase(s, t);
     suite_add_tcase(s, tcase_repeat());
+    suite_add_tcase(s, tcase_rot());
     return s;
 }
