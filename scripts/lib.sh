@@ -3,20 +3,24 @@
 
 say() { printf '%s\n' "$*" >&2; }
 
-# without_services COMMAND...: runs it while packages that are installed start no service.
+# without_services COMMAND...: runs it while packages that are installed start no service; as root, or with sudo=sudo.
 without_services() (
     policy=/usr/sbin/policy-rc.d
-    if [ "$(id -u)" = 0 ] && [ ! -e "$policy" ]; then
-        trap 'rm -f "$policy"' EXIT
+    if [ ! -e "$policy" ]; then
+        trap '${sudo:-} rm -f "$policy"' EXIT
         trap 'exit 1' INT TERM
-        printf '#!/bin/sh\nexit 101\n' >"$policy" # 101: "action forbidden by policy"
-        chmod 755 "$policy"
+        printf '#!/bin/sh\nexit 101\n' | ${sudo:-} tee "$policy" >/dev/null # 101: "action forbidden by policy"
+        ${sudo:-} chmod 755 "$policy"
     fi
     "$@"
 )
 
-# apt_install PACKAGE...: waits for another apt that is at work.
+# apt_install PACKAGE...: waits for another apt that is at work. What it brings starts no service.
 apt_install() {
+    without_services apt_get_install "$@"
+}
+
+apt_get_install() {
     ${sudo:-} env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
     ${sudo:-} env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
         -o DPkg::Lock::Timeout=300 "$@" >&2

@@ -92,7 +92,7 @@ const char *bench_load_fault(const struct bench_load *load)
 {
     if ((uint64_t)load->batch * load->body_bytes > BENCH_BODY_BYTES_MAX)
         return "a batch carries at most 1 MiB: a smaller --batch, or smaller --body-bytes";
-    if ((uint64_t)load->connections * load->batch * load->body_bytes > BENCH_FLIGHT_BYTES_MAX)
+    if ((uint64_t)workers_of(load) * load->batch * load->body_bytes > BENCH_FLIGHT_BYTES_MAX)
         return "that would be more than 1 GiB in flight: fewer --connections, or smaller bodies";
     if (is_delivery(load) && load->body_bytes < BENCH_STAMP_DIGITS)
         return "its bodies carry a time: --body-bytes of 20 or more";
@@ -100,6 +100,14 @@ const char *bench_load_fault(const struct bench_load *load)
         return "more sockets than this process may open: fewer --connections, or a higher ulimit "
                "-n";
     return NULL;
+}
+
+unsigned bench_load_fill_batch(const struct bench_load *load)
+{
+    uint64_t request = BENCH_BODY_BYTES_MAX / load->body_bytes;
+    uint64_t flight = BENCH_FLIGHT_BYTES_MAX / (load->connections * load->body_bytes);
+    uint64_t most = request < flight ? request : flight;
+    return most < BENCH_BATCH_MAX ? (unsigned)most : BENCH_BATCH_MAX;
 }
 
 /* ---- what goes wrong ---- */
@@ -476,7 +484,6 @@ static void loop(struct run *r)
 static void run_init(struct run *r, const struct bench_load *load, struct bench_result *out)
 {
     struct bench_target to = {load->address->host, load->queue_url};
-    unsigned whole = BENCH_BODY_BYTES_MAX / (unsigned)load->body_bytes;
     unsigned consumers = is_delivery(load) ? load->connections : 0;
     *r = (struct run){.load = load, .result = out};
     r->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -490,7 +497,7 @@ static void run_init(struct run *r, const struct bench_load *load, struct bench_
     }
     struct bench_sends what = {load->batch, load->body_bytes, is_delivery(load), load->groups};
     bench_send_text_init(&r->sends, &to, what, load->run);
-    what.batch = whole < BENCH_BATCH_MAX ? whole : BENCH_BATCH_MAX;
+    what.batch = bench_load_fill_batch(load);
     bench_send_text_init(&r->fill, &to, what, load->run);
     bench_request_receive(&r->receive, &to, load->batch, is_delivery(load) ? POLL_S : 0);
     r->body_bytes_max = load->batch * (load->body_bytes + MESSAGE_BYTES) + ANSWER_BYTES;

@@ -27,7 +27,7 @@ enum {
     BENCH_BACKLOG_MAX = 1000000     /* messages, and at most BENCH_BACKLOG_BYTES_MAX */
 };
 #define BENCH_BACKLOG_BYTES_MAX (UINT64_C(1) << 30)
-/* connections * batch * body_bytes: what may be in flight, and so in memory, at one time. */
+/* Of bodies: what may be in flight, and so in memory, at one time. */
 #define BENCH_FLIGHT_BYTES_MAX (UINT64_C(1) << 30)
 
 struct bench_load {
@@ -47,6 +47,8 @@ struct bench_load {
 /* What is wrong with the load as a whole, as a sentence; NULL: nothing. Raises this process's limit
  * of open files as far as it may. */
 const char *bench_load_fault(const struct bench_load *load);
+/* How many messages a request of the filling carries: as many as fit, whatever `batch` is. */
+unsigned bench_load_fill_batch(const struct bench_load *load);
 
 /* Puts the load on the broker until its time is over, or all is lost. Connections are closed
  * afterwards. The queue is left to the caller. */

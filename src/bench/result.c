@@ -21,6 +21,7 @@ void bench_result_failed(struct bench_result *r, struct bytes code, struct bytes
     struct bench_failure one = {.n = 1};
     text_store(one.code, sizeof one.code, code);
     text_store(one.text, sizeof one.text, text);
+    r->newest = one;
     for (size_t i = 0; i < r->failures_n; i++)
         if (strcmp(r->failures[i].code, one.code) == 0) {
             r->failures[i].n++;

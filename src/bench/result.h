@@ -39,7 +39,8 @@ struct bench_result {
     uint64_t unsent;      /* due in the measured time, and no sender was free for them */
     struct bench_failure failures[BENCH_FAILURES_MAX];
     size_t failures_n;
-    uint64_t failures_other; /* of more kinds than there is room for */
+    uint64_t failures_other;     /* of more kinds than there is room for */
+    struct bench_failure newest; /* the one that was met last; its n is 1, or 0: none was */
     uint64_t reconnects;
     uint64_t backlog;                   /* messages that were there to receive */
     uint64_t measured_ns;               /* as it came out */

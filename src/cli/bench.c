@@ -146,8 +146,7 @@ static enum cli_exit verdict(const struct cli_bench_report *report)
 {
     const struct bench_result *b = report->result;
     if (b->gave_up) {
-        /* The last kind is the one that ended it. */
-        const struct bench_failure *f = &b->failures[b->failures_n - 1];
+        const struct bench_failure *f = &b->newest;
         cli_say("it gave up: %s%s%s", f->code, f->text[0] == '\0' ? "" : ": ", f->text);
         return CLI_FAILURE;
     }

@@ -25,7 +25,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [p for p in (HERE, os.path.join(HERE, "..", "lib")) if p not in sys.path]
 import proxy
-from leaselog import BINARY, Client, wait_until
+from leaselog import BINARY, Client, memory_folder, wait_until
 
 SLOW = float(os.environ.get("LEASELOG_SLOW", "1"))
 WAIT_S = 30 * SLOW
@@ -149,8 +149,8 @@ class Cluster:
     def __init__(self, folder=None, brokers=3, etcds=3, ttl_s=2, proxy=True, options=(), etcd_options=(), stays=False):
         """`stays`: it outlives this process. Without `proxy` the brokers connect to each other directly."""
         self.is_temporary = folder is None
-        shm = os.environ.get("CLUSTER_TMP") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-        self.folder = os.path.abspath(folder or tempfile.mkdtemp(prefix="leaselog-cluster-", dir=shm))
+        within = os.environ.get("CLUSTER_TMP") or memory_folder()
+        self.folder = os.path.abspath(folder or tempfile.mkdtemp(prefix="leaselog-cluster-", dir=within))
         ports = free_ports(3 * etcds + 4 * brokers + etcds * brokers + 1)
         take = ports.pop
         self.config = {

@@ -41,11 +41,18 @@ def fill(c, b, leave_mib):
     wait_until(is_filled, "the disk is filled")
 
 
+def why_no_mount():
+    if os.getuid() != 0:
+        return "mounting a small disk needs root"
+    got = subprocess.run(["unshare", "--mount", "true"], capture_output=True)
+    return "nothing may be mounted here" if got.returncode else None
+
+
 @contextlib.contextmanager
 def small_disk(which):
     """A scene in which one broker's disk is small: the leader's, or a follower's."""
-    if os.getuid() != 0:
-        skip("mounting a small disk needs root")
+    if reason := why_no_mount():
+        skip(reason)
         yield None, None, None
         return
 

@@ -9,14 +9,13 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from leaselog import BINARY, Server, in_thread, run_tests, test
+from leaselog import BINARY, Server, in_thread, memory_folder, run_tests, test
 
 FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
 HOUR_S = 3600
 LEASE_S = 2
 LATE_S = 3 * float(os.environ.get("LEASELOG_SLOW", "1"))
-if os.access("/dev/shm", os.W_OK):
-    tempfile.tempdir = "/dev/shm"
+tempfile.tempdir = memory_folder()
 
 
 class ShiftedServer(Server):

@@ -13,14 +13,13 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from leaselog import Server, in_thread, run_tests, test, wait_until
+from leaselog import Server, in_thread, memory_folder, run_tests, test, wait_until
 
 N = int(os.environ.get("GROWTH_MESSAGES") or 100000)
 WINDOW_S = 300
 MIB = 1 << 20
 THREADS = 4
-if os.access("/dev/shm", os.W_OK):
-    tempfile.tempdir = "/dev/shm"
+tempfile.tempdir = memory_folder()
 
 
 def post(c, path, body=None):

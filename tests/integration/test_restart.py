@@ -22,11 +22,10 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from leaselog import Refused, Server, in_thread, run_tests, test, wait_until
+from leaselog import Refused, Server, in_thread, memory_folder, run_tests, test, wait_until
 
 ARN = "arn:aws:sqs:us-east-1:000000000000:"
-if os.access("/dev/shm", os.W_OK):
-    tempfile.tempdir = "/dev/shm"  # a kill asks nothing of the disk
+tempfile.tempdir = memory_folder()  # a kill asks nothing of the disk
 LIVES = int(os.environ.get("RESTART_LIVES") or 4)
 
 

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import wire_json
-from leaselog import Server
+from leaselog import Server, memory_folder
 from wire_json import UUID, WIRE, Wire, split
 
 CASES = os.path.join(WIRE, "cases")
@@ -214,8 +214,7 @@ def main():
     only = [a for a in sys.argv[1:] if a != "--show"]
     show = "--show" in sys.argv
     played = failed = 0
-    if os.access("/dev/shm", os.W_OK):  # hundreds of queues are made: not on a disk
-        tempfile.tempdir = "/dev/shm"
+    tempfile.tempdir = memory_folder()  # hundreds of queues are made: not on a disk
     with Server() as usual, Server("--sqs-strict") as strict:
         for case in only or sorted(os.listdir(CASES)):
             for protocol in TYPES:

@@ -16,11 +16,21 @@ import traceback
 
 BINARY = os.environ.get("LEASELOG", os.path.join(os.environ.get("builddir", "."), "leaselog"))
 WAIT_S = 30
+MEMORY_BYTES_MIN = 1 << 30  # a container's has 64 MiB, which a load fills; so does etcd's first log
 
 # nohup and jobs in the background have these ignored, which the programs that are tested would inherit.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def memory_folder():
+    """A folder in memory with room for what tests write, or None, which tempfile takes for its usual one."""
+    try:
+        room = os.statvfs("/dev/shm")
+    except OSError:
+        return None
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) and room.f_bavail * room.f_frsize >= MEMORY_BYTES_MIN else None
 
 
 class Refused(Exception):

@@ -338,6 +338,9 @@ START_TEST(failures_are_counted_by_kind_and_never_outgrow_their_room)
     ck_assert(r->failures_n == BENCH_FAILURES_MAX && r->failures[3].n == 2);
     ck_assert_uint_eq(r->failures_other, 8);
     ck_assert_uint_eq(bench_result_failures(r), 2 * (BENCH_FAILURES_MAX + 4));
+    ck_assert_int_eq(strncmp(r->newest.code, "19-", 3), 0);
+    bench_result_failed(r, BYTES_OF("first kind again"), BYTES_NONE);
+    ck_assert_str_eq(r->newest.code, "first kind again");
     mem_free(r);
 }
 END_TEST
@@ -412,6 +415,39 @@ START_TEST(a_load_that_would_not_fit_is_refused)
     ck_assert(strstr(bench_load_fault(&load), "--body-bytes") != NULL);
     load.body_bytes++;
     ck_assert(bench_load_fault(&load) == NULL);
+    /* A sender and a consumer for each. */
+    load.connections = 512;
+    load.body_bytes = BENCH_BODY_BYTES_MAX;
+    ck_assert(bench_load_fault(&load) == NULL);
+    load.connections++;
+    ck_assert(strstr(bench_load_fault(&load), "1 GiB") != NULL);
+}
+END_TEST
+
+START_TEST(filling_takes_large_batches_and_no_more_memory_than_the_load_may)
+{
+    static const struct {
+        unsigned connections;
+        size_t body_bytes;
+        unsigned batch;
+    } rows[] = {{16, 1024, 10},
+                {4096, 1, 10},
+                {1, BENCH_BODY_BYTES_MAX, 1},
+                {1, 200000, 5},
+                {4096, 100000, 2},
+                {4096, 262144, 1},
+                {1024, 104857, 10},
+                {1024, BENCH_BODY_BYTES_MAX, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct bench_load load = {.mode = BENCH_RECEIVE,
+                                  .connections = rows[i].connections,
+                                  .batch = 1,
+                                  .body_bytes = rows[i].body_bytes};
+        unsigned batch = bench_load_fill_batch(&load);
+        ck_assert_msg(batch == rows[i].batch, "%u connections, bodies of %zu: %u", load.connections,
+                      load.body_bytes, batch);
+        ck_assert(bench_load_fault(&load) == NULL);
+    }
 }
 END_TEST
 
@@ -435,6 +471,7 @@ Suite *suite_new(void)
     tcase_add_test(t, no_text_of_a_failure_can_command_a_terminal);
     tcase_add_test(t, an_address_is_a_plain_http_url);
     tcase_add_test(t, a_load_that_would_not_fit_is_refused);
+    tcase_add_test(t, filling_takes_large_batches_and_no_more_memory_than_the_load_may);
     suite_add_tcase(s, t);
     return s;
 }
