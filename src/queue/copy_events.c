@@ -8,7 +8,10 @@
 #include "queue/copy_inside.h"
 
 enum {
-    COMMIT_MAX_MS = 5000, /* a request waits no longer to be committed */
+    /* A request waits no longer to be committed: longer than it takes until a member that fetches
+     * nothing has left the in-sync set (replica_config.lag_max_ms, a tick, a write to the
+     * catalogue), and shorter than a front waits for its hops. */
+    COMMIT_MAX_MS = 7000,
     BATCHES_FEW = 64,
 };
 

@@ -73,7 +73,7 @@ START_TEST(with_one_copy_left_nothing_is_answered_and_nothing_handed_out)
     broker_die(2, false);
     broker_die(3, false);
     request_send(&r, 1, "q", "b");
-    world_pass(4900);
+    world_pass(6900);
     ck_assert(!r.told);
     ck_assert_int_eq(receive_at(1, "q", 1, -1).err, ERR_NOT_ENOUGH);
     world_pass(300);
@@ -100,6 +100,24 @@ START_TEST(one_copy_that_is_gone_stops_nothing_for_long)
     world_pass(1000);
     ck_assert_uint_eq(status_of(1, "q", 0).isr_size, 3);
     ck_assert_uint_eq(state_of(3, "q", 0), state_of(1, "q", 0));
+}
+END_TEST
+
+/* Its session stands, so only its lag tells: the send waits until it has left, and is answered. */
+START_TEST(a_copy_that_lives_and_fetches_nothing_costs_no_send)
+{
+    struct request r;
+    make_topic(1, "q", 1, 3, 1, NULL);
+    broker_cut_off(3, true);
+    queue_copy_session(world.brokers[1].q, 3, true, false);
+    request_send(&r, 1, "q", "a");
+    world_pass(4500);
+    ck_assert(!r.told);
+    ck_assert_uint_eq(status_of(1, "q", 0).isr_size, 3);
+    world_pass(2000);
+    ck_assert(r.told);
+    ck_assert_int_eq(r.err, ERR_OK);
+    ck_assert_uint_eq(status_of(1, "q", 0).isr_size, 2);
 }
 END_TEST
 
@@ -597,6 +615,7 @@ Suite *suite_new(void)
     tcase_add_test(t, who_does_not_lead_says_so);
     tcase_add_test(t, with_one_copy_left_nothing_is_answered_and_nothing_handed_out);
     tcase_add_test(t, one_copy_that_is_gone_stops_nothing_for_long);
+    tcase_add_test(t, a_copy_that_lives_and_fetches_nothing_costs_no_send);
     tcase_add_test(t, a_failover_keeps_every_answered_send_and_delete);
     tcase_add_test(t, a_lease_lasts_as_long_under_the_next_leader);
     tcase_add_test(t, brokers_whose_clocks_differ_end_no_lease_early);
