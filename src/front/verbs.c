@@ -245,12 +245,15 @@ static void keep_order(struct front_verb *v)
     }
 }
 
-/* What was asked for holds: after an answer that was lost a lease that was to end has ended. */
+/* A refusal that comes after an answer was lost does not say that nothing was done: the lease may
+ * have been changed first, and be over by now, or its message finished by somebody else. One that
+ * was to end has ended, as was asked for. */
 static void undoubt(struct front_item *item)
 {
-    if (item->in_doubt && !item->is_delete && item->visibility_ms == 0 &&
-        item->err == ERR_LEASE_EXPIRED)
-        item->err = ERR_OK;
+    if (!item->in_doubt || item->is_delete ||
+        (item->err != ERR_LEASE_EXPIRED && item->err != ERR_STALE_RECEIPT && item->err != ERR_GONE))
+        return;
+    item->err = item->visibility_ms == 0 ? ERR_OK : ERR_UNKNOWN;
 }
 
 static void finish(struct front_verb *v)

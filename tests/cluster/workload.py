@@ -130,6 +130,7 @@ class Workload:
         e = self.history.begin("receive", queue=queue, visibility_s=visibility_s, final=final)
         outcome, got = asker.call("ReceiveMessage", QueueUrl=queue, MaxNumberOfMessages=most, VisibilityTimeout=visibility_s,
                                   WaitTimeSeconds=wait_s, AttributeNames=["All"], MessageAttributeNames=["All"])
+        e["asked"] = asker.broker
         if outcome != "ok":
             getattr(e, outcome)(got)
             return []

@@ -384,6 +384,46 @@ START_TEST(a_lease_that_was_ended_by_a_call_whose_answer_is_lost_has_ended)
 }
 END_TEST
 
+/* An extension whose answer is lost, asked for again when the message is in such a state. */
+static void extend_twice(enum stored_state meanwhile, struct batch *b)
+{
+    store(1, "a", STORED_LEASED);
+    *b = (struct batch){.n = 1, .changes = {{.receipt = BYTES_OF("1-0"), .visibility_ms = 1000}}};
+    batch_change(b);
+    letter_lose(letter_open(0));
+    stage.at[1][0].state = meanwhile;
+    pass(20);
+    letter_carry(letter_open(0));
+    ck_assert(b->c->answered);
+}
+
+START_TEST(a_lease_that_is_over_when_its_lost_extension_is_asked_for_again_is_unknown)
+{
+    struct batch b;
+    extend_twice(STORED_READY, &b);
+    ck_assert_int_eq(b.changes[0].err, ERR_UNKNOWN);
+}
+END_TEST
+
+START_TEST(a_message_that_is_finished_when_its_lost_extension_is_asked_for_again_is_unknown)
+{
+    struct batch b;
+    extend_twice(STORED_DELETED, &b);
+    ck_assert_int_eq(b.changes[0].err, ERR_UNKNOWN);
+}
+END_TEST
+
+START_TEST(a_lease_that_is_over_when_its_extension_is_first_asked_for_is_refused)
+{
+    store(1, "a", STORED_READY);
+    struct batch b = {.n = 1, .changes = {{.receipt = BYTES_OF("1-0"), .visibility_ms = 1000}}};
+    batch_change(&b);
+    letter_carry(letter_open(0));
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.changes[0].err, ERR_LEASE_EXPIRED);
+}
+END_TEST
+
 START_TEST(a_delete_that_never_hears_an_answer_is_unknown)
 {
     store(1, "a", STORED_LEASED);
@@ -664,14 +704,17 @@ Suite *suite_new(void)
               nothing_is_sent_behind_a_fifo_message_that_may_be_lost,
               a_data_directory_that_fails_is_said_to, a_hop_that_the_topic_cannot_take_is_refused,
               who_is_gone_is_not_tried_for));
-    suite_add_tcase(s,
-                    TCASE("receipts", deletes_across_leaders_keep_their_order_and_their_errors,
-                          garbage_alone_asks_nobody, a_delete_whose_answer_is_lost_is_tried_again,
-                          a_delete_whose_leader_steps_down_before_the_commit_is_tried_again,
-                          what_a_refusal_saw_may_never_be_when_the_leader_steps_down,
-                          a_leader_that_is_not_ready_is_waited_for,
-                          a_lease_that_was_ended_by_a_call_whose_answer_is_lost_has_ended,
-                          a_delete_that_never_hears_an_answer_is_unknown));
+    suite_add_tcase(
+        s, TCASE("receipts", deletes_across_leaders_keep_their_order_and_their_errors,
+                 garbage_alone_asks_nobody, a_delete_whose_answer_is_lost_is_tried_again,
+                 a_delete_whose_leader_steps_down_before_the_commit_is_tried_again,
+                 what_a_refusal_saw_may_never_be_when_the_leader_steps_down,
+                 a_leader_that_is_not_ready_is_waited_for,
+                 a_lease_that_was_ended_by_a_call_whose_answer_is_lost_has_ended,
+                 a_lease_that_is_over_when_its_lost_extension_is_asked_for_again_is_unknown,
+                 a_message_that_is_finished_when_its_lost_extension_is_asked_for_again_is_unknown,
+                 a_lease_that_is_over_when_its_extension_is_first_asked_for_is_refused,
+                 a_delete_that_never_hears_an_answer_is_unknown));
     suite_add_tcase(s, TCASE("topic", counts_are_summed_over_leaders,
                              a_count_that_cannot_be_had_is_an_error, a_purge_goes_to_all_leaders));
     suite_add_tcase(s, TCASE("receive", what_is_here_is_received_first,
