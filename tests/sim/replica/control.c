@@ -65,8 +65,12 @@ static void judge_choice(struct world *w, uint32_t leader)
     if (leader == 0 || !w->nodes[leader - 1].store.is_excused)
         return;
     uint64_t end = w->nodes[leader - 1].store.durable;
+    uint64_t said_end = 0; /* it may have lost more since */
     for (size_t i = 0; i < el->n; i++)
-        if (el->candidates[i].has_answered && el->candidates[i].high_water > end)
+        if (el->candidates[i].broker == leader)
+            said_end = el->candidates[i].durable_end;
+    for (size_t i = 0; i < el->n; i++)
+        if (el->candidates[i].has_answered && el->candidates[i].high_water > said_end)
             world_break(w, "one is elected against the evidence");
     if (end < w->committed_end)
         w->ended = "what a lying disk lost was lost, and nobody could know";
@@ -94,6 +98,18 @@ static void on_decision(struct world *w)
             w->leader_session = el->sessions[i];
 }
 
+/* A new epoch under the same leader is an election without questions: it must not have been away.
+ */
+static bool leads_on(const struct world *w, const struct replica_key *k)
+{
+    struct replica_status status;
+    const struct replica *r = k->leader == 0 ? NULL : w->nodes[k->leader - 1].replica;
+    if (r == NULL)
+        return false;
+    replica_look(r, &status);
+    return status.is_leading && status.epoch == k->epoch;
+}
+
 /* A reassignment's two steps: a broker becomes a member without data; a member goes, which takes no
  * more than min_isr allows, and begins a new epoch. */
 void control_members(struct world *w)
@@ -107,7 +123,7 @@ void control_members(struct world *w)
         k.members[k.members_n++] = (struct replica_member){.broker = broker};
     } else {
         size_t at = (size_t)(m - k.members);
-        if (broker == k.leader || k.members_n <= 3 ||
+        if (broker == k.leader || k.members_n <= 3 || !leads_on(w, &k) ||
             replica_key_isr_size(&k) - (m->in_isr ? 1 : 0) < k.min_isr)
             return;
         k.members_n--;
