@@ -38,14 +38,18 @@ enum err bench_connection_open(struct bench_connection *c, const struct bench_ad
         return ERR_REFUSED;
     }
     c->state = BENCH_CONNECTION_OPENING;
+    c->epoll = epoll;
     watch(c, epoll, EPOLL_CTL_ADD, EPOLLOUT, self);
     return ERR_OK;
 }
 
 void bench_connection_close(struct bench_connection *c)
 {
-    if (c->state != BENCH_CONNECTION_CLOSED)
-        (void)close(c->fd); /* which takes it out of the epoll */
+    if (c->state != BENCH_CONNECTION_CLOSED) {
+        /* close alone leaves it watched while /proc is read, see http/conn.c */
+        (void)epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->fd, NULL);
+        (void)close(c->fd);
+    }
     c->state = BENCH_CONNECTION_CLOSED;
 }
 

@@ -20,6 +20,7 @@ enum bench_connection_state {
 struct bench_connection {
     enum bench_connection_state state;
     int fd;         /* valid unless closed */
+    int epoll;      /* which watches it; the same */
     struct buf out; /* of the request: what the socket has not taken */
     size_t out_at;
     struct buf in; /* the answer so far */

@@ -97,7 +97,10 @@ static void linger_end(struct http_loop *l, struct lingerer *g)
 {
     heap_remove(&l->lingering, &g->until);
     LIST_REMOVE(g, link);
-    close(g->fd); /* the last descriptor of the socket: epoll forgets it */
+    /* close alone is not enough: who looks at our descriptors through /proc holds the socket for a
+     * moment, and epoll would still tell of it, with a pointer to g. */
+    (void)epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, g->fd, NULL);
+    close(g->fd);
     mem_free(g);
 }
 

@@ -160,7 +160,9 @@ class Checker:
                     continue
                 if self.queue(queue)["fifo"] or not self.faults_in(r1["at"], end_of(r2)):
                     self.say("H5", f"{m1['body']} came from {queue} at {r1['end']:.3f} and again at {r2['end']:.3f}, "
-                                   f"within {r1['visibility_s']} s")
+                                   f"within {r1['visibility_s']} s; asked at {r1['at']:.3f} and {r2['at']:.3f}; "
+                                   f"meanwhile {[dict(e) for e in self.touched.get(m1['handle'], [])]}, faults "
+                                   f"{[(f['what'], f['at'], f['end']) for f in self.faults]}")
                 else:
                     self.doubled += 1
 

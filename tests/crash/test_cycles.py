@@ -260,13 +260,14 @@ def run(seed, lives):
                 history.fail(f"the start took {took:.2f} s")
             if history.wrong:
                 break
+        history.life += 1  # the server was started once more
         time.sleep(1.1)  # leases of one second end
         left = drain(server, history)
         audit(history, left)
         sent = sum(m.sent is not None for m in history.messages.values())
         deleted = sum(m.deleted is not None for m in history.messages.values())
         dead = sum(q.startswith("dead") for q, _ in left)
-        print(f"seed {seed}: {history.life + 1} lives, {history.answered} answers, {sent} sends, {deleted} deletes, "
+        print(f"seed {seed}: {history.life} lives, {history.answered} answers, {sent} sends, {deleted} deletes, "
               f"{len(left)} left, {dead} dead letters, slowest start {slowest:.2f} s, {len(history.wrong)} wrong",
               flush=True)
         for line in server.notes().splitlines():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Parking and waking, many connections at once, slow peers, and the end of a server. */
 #include <dirent.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -484,6 +485,85 @@ START_TEST(a_stopped_server_leaves_no_descriptor_and_no_thread)
 }
 END_TEST
 
+static struct http_server *_Atomic watched_server;
+static atomic_size_t lingering;
+
+static void count_lingering(void *self)
+{
+    (void)self;
+    struct http_server *s = atomic_load(&watched_server);
+    if (s != NULL)
+        atomic_store(&lingering, s->loops[0].lingering.n);
+}
+
+static void with_lingering_counted(struct http_options *o)
+{
+    o->loops = 1;
+    o->pass_end = count_lingering;
+}
+
+static uint16_t port_of(int fd, int (*name)(int, struct sockaddr *, socklen_t *))
+{
+    struct sockaddr_in a = {.sin_port = 0};
+    socklen_t n = sizeof a;
+    return name(fd, (struct sockaddr *)&a, &n) == 0 && a.sin_family == AF_INET ? a.sin_port : 0;
+}
+
+/* The descriptor of this process at the other end of a connection of this process, or -1. */
+static int other_end(int fd)
+{
+    for (int i = 0; i < 1024; i++)
+        if (i != fd && port_of(i, getpeername) == port_of(fd, getsockname))
+            return i;
+    return -1;
+}
+
+/* Whether an epoll of this process watches what was added to it under this number. */
+static bool is_watched(int fd)
+{
+    bool found = false;
+    char path[64], line[256];
+    for (int i = 0; i < 1024; i++) {
+        snprintf(path, sizeof path, "/proc/self/fdinfo/%d", i);
+        FILE *file = fopen(path, "re");
+        int tfd = -1;
+        while (file != NULL && fgets(line, sizeof line, file) != NULL)
+            found = found || (sscanf(line, "tfd: %d", &tfd) == 1 && tfd == fd);
+        if (file != NULL)
+            fclose(file);
+    }
+    return found;
+}
+
+static void await_lingering(size_t n)
+{
+    int64_t until_ms = clock_boot_ms(&f->clock) + 10000;
+    while (atomic_load(&lingering) != n && clock_boot_ms(&f->clock) < until_ms)
+        poll(NULL, 0, 1);
+    ck_assert_uint_eq(atomic_load(&lingering), n);
+}
+
+START_TEST(a_lingering_socket_that_somebody_else_holds_is_not_watched_any_more)
+{
+    struct fixture *g = fixture_start(with_lingering_counted);
+    atomic_store(&watched_server, g->server);
+    struct http_client c = http_client_open(g->port);
+    ck_assert_int_eq(http_client_ask(&c, "GET /hello HTTP/1.1\r\n\r\n"), 400);
+    await_lingering(1);
+    int fd = other_end(c.fd);
+    ck_assert_int_ge(fd, 0);
+    ck_assert(is_watched(fd));
+    int held = dup(fd);
+    ck_assert_int_ge(held, 0);
+    http_client_close(&c);
+    await_lingering(0);
+    ck_assert(!is_watched(fd));
+    close(held);
+    atomic_store(&watched_server, NULL);
+    fixture_stop(g, 1000);
+}
+END_TEST
+
 START_TEST(bad_addresses_and_taken_ports_are_told_apart)
 {
     struct http_options o;
@@ -579,6 +659,7 @@ Suite *suite_new(void)
     tcase_add_test(t, a_drain_wakes_pollers_and_takes_no_connection);
     tcase_add_test(t, a_stop_that_waits_in_vain_tells_who_was_parked);
     tcase_add_test(t, a_request_that_comes_after_the_last_answer_is_not_handled);
+    tcase_add_test(t, a_lingering_socket_that_somebody_else_holds_is_not_watched_any_more);
     tcase_add_test(t, a_stopped_server_leaves_no_descriptor_and_no_thread);
     tcase_add_test(t, bad_addresses_and_taken_ports_are_told_apart);
     tcase_add_test(t, ipv6_is_served);

@@ -108,6 +108,11 @@ void ghost_key(struct world *w, const struct replica_key *old, const struct repl
         world_break(w, "the in-sync set shrinks below min_isr");
     if (new->state == REPLICA_KEY_LOST)
         world_break(w, "all is lost though a member lives");
+    uint32_t *most = w->members_most;
+    if (new->epoch < EPOCHS_ROOM && most[new->epoch] < new->members_n)
+        most[new->epoch] = new->members_n;
+    if (new->epoch < EPOCHS_ROOM && most[new->epoch] < old->members_n)
+        most[new->epoch] = old->members_n;
     w->seen.shrinks += is < was ? 1 : 0;
     w->seen.expands += is > was ? 1 : 0;
     if (new->epoch + 1 >= EPOCHS_ROOM)
@@ -123,17 +128,29 @@ void ghost_quarantine(struct world *w, struct node *n, const struct replica_effe
         world_break(w, "a replica sees proof of loss");
 }
 
-/* A zombie hands out nothing once the next leader has been at work for longer than fresh_ms. Holds
- * where two sets of min_isr members must meet: 2 min_isr > members. */
+/* Whether two sets of min_isr members must meet, of all that were members since an epoch began: a
+ * zombie may not know yet that one has been removed. */
+static bool is_exclusive(const struct world *w, uint64_t since_epoch)
+{
+    const struct replica_key *k = world_key(w);
+    uint32_t most = k->members_n;
+    for (uint64_t epoch = since_epoch; epoch <= k->epoch && epoch < EPOCHS_ROOM; epoch++)
+        most = w->members_most[epoch] > most ? w->members_most[epoch] : most;
+    return 2 * k->min_isr > most;
+}
+
+/* A zombie hands out nothing once the next leader has been at work for longer than fresh_ms. */
 void ghost_gates(struct world *w, struct node *n)
 {
     struct replica_status status;
     struct replica_config config;
     replica_config_default(&config, n->broker);
-    if (n->replica == NULL || 2 * world_key(w)->min_isr <= world_key(w)->members_n ||
+    if (n->replica == NULL ||
         replica_may_receive(n->replica, w->now_ms + n->clock_ms) != REPLICA_GATE_OPEN)
         return;
     replica_look(n->replica, &status);
+    if (!is_exclusive(w, status.epoch))
+        return;
     for (uint64_t epoch = status.epoch + 1; epoch <= world_key(w)->epoch; epoch++)
         if (w->ready_ms[epoch] != 0 && w->now_ms - w->ready_ms[epoch] > config.fresh_ms)
             world_break(w, "a zombie serves though another leads");

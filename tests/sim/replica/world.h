@@ -173,6 +173,7 @@ struct world {
     uint64_t committed_end;
     size_t led_by[EPOCHS_ROOM]; /* place + 1 */
     int64_t ready_ms[EPOCHS_ROOM];
+    uint32_t members_most[EPOCHS_ROOM]; /* of the key's versions in this epoch */
     uint64_t next_value;
     const char *broken; /* the invariant that failed */
     const char *ended;  /* nothing more can be asked of the replicas */
