@@ -9,7 +9,8 @@ EXTRA_PROGRAMS += %D%/instructions
 %C%_instructions_LDADD = libsqs.a libfront.a libqueue.a libcatalog.a libreplica.a libpartition.a libplog.a \
 	libdisk.a libbase.a $(SQLITE_LIBS) $(JANSSON_LIBS) $(NETTLE_LIBS) $(CURL_LIBS)
 EXTRA_DIST += %D%/README.md %D%/instructions.tsv scripts/bench-check scripts/bench-peers \
-	%D%/backlog.py %D%/cluster.py %D%/failover.py %D%/polls.py %D%/restart.py %D%/start.py %D%/peers/compare.py %D%/peers/servers.py
+	%D%/backlog.py %D%/cluster.py %D%/failover.py %D%/figures.py %D%/goals %D%/goals.py %D%/pairs.py %D%/polls.py \
+	%D%/restart.py %D%/start.py %D%/peers/compare.py %D%/peers/servers.py
 
 # make tests/bench/peers/load; scripts/bench-peers runs it.
 EXTRA_PROGRAMS += %D%/peers/load

@@ -15,28 +15,37 @@ import sys
 import tempfile
 import time
 
-sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import servers
+from figures import LOAD, in_memory, sync_costs_us
 
-LOAD = os.environ["LOAD"]
 SETTLE_S = 0.3  # between a server's thawing and its work
-SYNC_BYTES, SYNC_S = 4096, 0.5
 FILL_MORE = 1.2  # of what the last round received in its time
+FILL_TIMES = 3  # as long as a measurement may a queue be filled; what is there then must do
 
 
 class Work:
-    def __init__(self, title, kind, connections, batch, first_fill=0):
-        self.title, self.kind, self.connections, self.batch = title, kind, connections, batch
+    def __init__(self, name, title, kind, connections, batch, first_fill=0):
+        self.name, self.title, self.kind, self.connections, self.batch = name, title, kind, connections, batch
         self.first_fill = first_fill  # messages a second, before there is a round to go by
 
 
 WORKS = (
-    Work("send, 1 a request, 64 connections", "send", 64, 1),
-    Work("send, 1 a request, 1 connection", "send", 1, 1),
-    Work("send, batches of 10, 16 connections", "send", 16, 10),
-    Work("receive and delete, 1 a request, 16 connections", "cycle", 16, 1, 5000),
-    Work("receive and delete, batches of 10, 16 connections", "cycle", 16, 10, 20000),
-    Work("1,000 a second sent by 8 connections, received by 4 that wait", "rate", 8, 1),
+    Work("send", "send, 1 a request, 64 connections", "send", 64, 1),
+    Work("send-one", "send, 1 a request, 1 connection", "send", 1, 1),
+    Work("send-batches", "send, batches of 10, 16 connections", "send", 16, 10),
+    Work("receive", "receive and delete, 1 a request, 16 connections", "cycle", 16, 1, 5000),
+    Work("receive-batches", "receive and delete, batches of 10, 16 connections", "cycle", 16, 10, 20000),
+    Work("wait", "1,000 a second sent by 8 connections, received by 4 that wait", "rate", 8, 1),
+)
+
+# README.md's: what leaselog does at least as a multiple of a peer's rate, and its processor time a message at most.
+GOALS = (
+    ("P1", "send", {"redis": 1.0, "rabbitmq": 2.5, "fauxqs": 4}, 16),
+    ("P2", "send-batches", {"redis": 1.2}, 5),
+    ("P3", "receive", {"redis": 1.3, "rabbitmq": 1.3}, None),
+    ("P4", "receive-batches", {"redis": 1.2}, None),
 )
 
 
@@ -54,7 +63,7 @@ class Run:
 
     def __init__(self, server):
         self.server = server
-        self.found = {w: [] for w in WORKS}
+        self.found = {work: [] for work in WORKS}
 
     def last_rate(self, work):
         known = [f["rate"] for f in self.found[work] if f]
@@ -66,7 +75,7 @@ class Run:
         if work.kind == "cycle":
             messages = max(1000, int(self.last_rate(work) * seconds * FILL_MORE) // 10 * 10)
             load(self.server, "send", queue, "--connections=16", "--batch=10", f"--messages={messages}",
-                 f"--seconds={seconds * 5}")
+                 f"--seconds={seconds * FILL_TIMES}")
         more = ["--consumers=4", "--rate=1000"] if work.kind == "rate" else []
         got = load(self.server, work.kind, queue, f"--connections={work.connections}", f"--batch={work.batch}",
                    f"--seconds={seconds}", *more)
@@ -87,22 +96,6 @@ class Run:
         self.server.freeze()
 
 
-def sync_costs_us(folder):
-    """Appends of 4 KiB, each followed by fdatasync: how long each takes."""
-    costs, block = [], os.urandom(SYNC_BYTES)
-    path = os.path.join(folder, "sync")
-    fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    end = time.monotonic() + SYNC_S
-    while time.monotonic() < end:
-        begin = time.perf_counter()
-        os.write(fd, block)
-        os.fdatasync(fd)
-        costs.append((time.perf_counter() - begin) * 1e6)
-    os.close(fd)
-    os.unlink(path)
-    return costs
-
-
 def spread(values, form):
     """The median, and the least and the most in brackets."""
     if not values:
@@ -118,28 +111,70 @@ def tenth(v):
     return f"{v:.1f}"
 
 
+def print_table(rows):
+    """As Markdown that can be read as it is; the first row is the head."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    rows.insert(1, ["-" * w for w in widths])
+    for row in rows:
+        print("| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths)) + " |")
+
+
+def ratios(own, other, work):
+    """Of the rounds in which both did it."""
+    return [a["rate"] / b["rate"] for a, b in zip(own.found[work], other.found[work]) if a and b]
+
+
 def print_work(work, runs):
     rate = work.kind == "rate"
-    print(f"\n{work.title}")
-    head = ("µs, p50", "µs, p99") if rate else ("messages/s", "µs, p50")
-    print(f"  {'':<44}{head[0]:<28}{head[1]:<28}{'server CPU µs/message':<24}{'' if rate else 'leaselog does'}")
-    own = runs[0].found[work]
+    rows = [[work.title, *(("p50, µs", "p99, µs") if rate else ("messages/s", "p50, µs")), "server CPU, µs a message"]]
+    if not rate:
+        rows[0].append("leaselog does")
     for r in runs:
         good = [f for f in r.found[work] if f]
-        p50, p99 = ([f[k] for f in good] for k in ("p50_us", "p99_us"))
-        first, second = (spread(p50, whole), spread(p99, whole)) if rate else (
-            spread([f["rate"] for f in good], whole), spread(p50, whole))
-        ratio = ""
-        if r is not runs[0] and not rate:
-            pairs = [a["rate"] / b["rate"] for a, b in zip(own, r.found[work]) if a and b]
-            ratio = spread(pairs, lambda v: f"{v:.2f}") + " ×" if pairs else "failed"
-        print(f"  {r.server.label:<44}{first:<28}{second:<28}{spread([f['cpu'] for f in good], tenth):<24}{ratio}")
+        keys = ("p50_us", "p99_us") if rate else ("rate", "p50_us")
+        row = [r.server.label, *(spread([f[k] for f in good], whole) for k in keys), spread([f["cpu"] for f in good], tenth)]
+        if not rate:
+            row.append("" if r is runs[0] else spread(ratios(runs[0], r, work), "{:.2f}".format) + " ×")
+        rows.append(row)
+    print()
+    print_table(rows)
+
+
+def goal_row(number, work, least, cpu_max, runs):
+    """What was found, and whether that is enough; a peer that is not there leaves the goal open."""
+    by_name, own, parts, verdicts = {r.server.name: r for r in runs}, runs[0], [], []
+    for name, bound in least.items():
+        found = ratios(own, by_name[name], work) if name in by_name else []
+        parts.append(f"{statistics.median(found):.2f} × {name} (≥ {bound:g})" if found else f"{name} not measured")
+        verdicts.append(statistics.median(found) >= bound if found else None)
+    cpu = [f["cpu"] for f in own.found[work] if f]
+    if cpu_max and cpu:
+        parts.append(f"{statistics.median(cpu):.1f} µs CPU (≤ {cpu_max})")
+        verdicts.append(statistics.median(cpu) <= cpu_max)
+    verdict = "missed" if False in verdicts else "open" if None in verdicts else "met"
+    return [number, work.title, "; ".join(parts), verdict]
+
+
+def print_goals(works, runs):
+    by_name = {work.name: work for work in works}
+    rows = [goal_row(number, by_name[name], least, cpu_max, runs) for number, name, least, cpu_max in GOALS if name in by_name]
+    if rows:
+        print()
+        print_table([["goal", "", "found", ""], *rows])
 
 
 def print_sync(folder, rounds):
     medians = [statistics.median(costs) for costs in rounds]
     p99 = [sorted(costs)[len(costs) * 99 // 100] for costs in rounds]
-    print(f"\nappending 4 KiB and fdatasync, in {folder}: p50 {spread(medians, whole)} µs, p99 {spread(p99, whole)} µs")
+    print(f"Appending 4 KiB and fdatasync, in {folder}: p50 {spread(medians, whole)} µs, p99 {spread(p99, whole)} µs.")
+
+
+def print_all(args, folder, runs, syncs):
+    print(f"{args.rounds} rounds of {args.seconds:g} s a work; bodies of 1 KiB; median (least–most) of the rounds.")
+    print_sync(folder, syncs)
+    for work in args.works:
+        print_work(work, runs)
+    print_goals(args.works, runs)
 
 
 def started(kind, folder):
@@ -158,48 +193,72 @@ def started(kind, folder):
         raise
 
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def on_signals(what):
+    for sig in SIGNALS:
+        signal.signal(sig, what)
+
+
+def leave(*_):
+    """Once: who is impatient must not leave servers behind."""
+    on_signals(signal.SIG_IGN)
+    sys.exit(1)
+
+
+def stop_all(runs):
+    on_signals(signal.SIG_IGN)
+    for r in runs:
+        try:
+            r.server.stop()
+        except (OSError, subprocess.SubprocessError) as e:
+            print(f"{r.server.name} was not stopped: {e}", file=sys.stderr)
+
+
 def compare(args, folder):
     runs, syncs = [], []
     try:
         for kind in servers.ALL:
-            if kind is servers.Leaselog or not args.only or kind.name in args.only:
+            if kind is servers.Leaselog or kind.name in args.only:
                 server = started(kind, folder)
                 if server:
                     runs.append(Run(server))
                     server.freeze()
         for number in range(args.rounds):
             syncs.append(sync_costs_us(folder))
-            for work in WORKS:
+            for work in args.works:
                 for r in runs:
                     r.one(work, number, args.seconds)
             print(f"round {number + 1} of {args.rounds} is done", file=sys.stderr)
     finally:
-        for r in runs:
-            r.server.stop()
-    print(f"{args.rounds} rounds of {args.seconds:g} s a work; bodies of 1 KiB; median (least–most) of the rounds")
-    print_sync(folder, syncs)
-    for work in WORKS:
-        print_work(work, runs)
-    return all(f for r in runs for fs in r.found.values() for f in fs)
+        stop_all(runs)
+    print_all(args, folder, runs, syncs)
+    return all(f for r in runs for work in args.works for f in r.found[work])
 
 
-def in_memory(folder):
-    kind = subprocess.run(["stat", "-f", "-c", "%T", folder], capture_output=True, text=True).stdout.strip()
-    return kind in ("tmpfs", "ramfs")
+def chosen(p, text, all_of, what):
+    """Those of a comma-separated list, in their own order; all when it is not given."""
+    names = [x.name for x in all_of] if text is None else text.split(",")
+    unknown = set(names) - {x.name for x in all_of}
+    if unknown:
+        p.error(f"no {what} is called {', '.join(sorted(unknown))}: there are {', '.join(x.name for x in all_of)}")
+    return [x for x in all_of if x.name in names]
 
 
 def main():
     p = argparse.ArgumentParser(prog="bench-peers")
-    p.add_argument("--only", type=lambda t: t.split(","))
+    p.add_argument("--only")
+    p.add_argument("--works")
     p.add_argument("--seconds", type=float, default=3)
-    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--keep", action="store_true")
     args = p.parse_args()
-    unknown = set(args.only or []) - {kind.name for kind in servers.ALL}
-    if unknown:
-        p.error(f"no peer is called {', '.join(sorted(unknown))}")
-    for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(sig, lambda *_: sys.exit(1))
+    args.only = {kind.name for kind in chosen(p, args.only, servers.ALL, "peer")}
+    args.works = chosen(p, args.works, WORKS, "work")
+    if args.rounds < 1 or args.seconds <= 0:
+        p.error("one round at least, and some time")
+    on_signals(leave)
     folder = tempfile.mkdtemp(prefix="bench-peers-")
     os.chmod(folder, 0o711)  # PostgreSQL's user passes through
     if in_memory(folder):

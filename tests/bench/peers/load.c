@@ -239,6 +239,8 @@ void load_done(struct conn *c)
         samples_add(&took, now_ns - c->begun_ns);
         load.done += c->received;
         load.last_ns = now_ns;
+        if (load.messages_max != 0 && load.done >= load.messages_max)
+            load.over = true; /* what others have received meanwhile is left to its leases' end */
     }
     receive_next(c);
 }

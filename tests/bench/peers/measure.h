@@ -21,7 +21,8 @@ void samples_add(struct samples *s, uint64_t ns);
 uint32_t samples_rank_us(struct samples *s, unsigned thousandths);
 
 /* Processor time of these processes and all their descendants, with those that have ended and
- * were waited for. The kernel counts it in ticks of 10 ms. */
+ * were waited for. Of the latter the kernel tells ticks of 10 ms, of others nanoseconds where it
+ * keeps statistics of its scheduler, else ticks. */
 uint64_t measure_cpu_us(const int *pids, size_t n);
 
 #endif

@@ -23,6 +23,14 @@ def free_port():
         return s.getsockname()[1]
 
 
+def listens(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
+
+
 def program(name, *elsewhere):
     found = shutil.which(name) or next((p for pattern in elsewhere for p in sorted(glob.glob(pattern))[::-1]), None)
     if not found:
@@ -30,15 +38,17 @@ def program(name, *elsewhere):
     return found
 
 
-def parents():
-    """Of each process its parent."""
+def processes():
+    """Of each process that has not ended its parent and its session."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/stat") as f:
-                found[int(pid)] = int(f.read().rpartition(")")[2].split()[1])
+                state, parent, _, session = f.read().rpartition(")")[2].split()[:4]
         except OSError:
-            pass  # it has ended meanwhile
+            continue  # it has ended meanwhile
+        if state not in "ZX":  # these wait for their parent only
+            found[int(pid)] = int(parent), int(session)
     return found
 
 
@@ -62,8 +72,11 @@ class Server:
         os.makedirs(self.folder)
         self.port = free_port()
         self.launch()
+        self.wait_for(self.answers)
+
+    def wait_for(self, answers):
         end = time.monotonic() + START_S
-        while not self.answers():
+        while not answers():
             if any(p.poll() is not None for p in self.processes):
                 raise Missing(f"it ended at its start: {self.last_words()}")
             if time.monotonic() > end:
@@ -71,11 +84,7 @@ class Server:
             time.sleep(0.05)
 
     def answers(self):
-        try:
-            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-            return True
-        except OSError:
-            return False
+        return listens(self.port)
 
     def last_words(self):
         with open(self.folder + ".log", errors="replace") as f:
@@ -86,10 +95,12 @@ class Server:
         return [p.pid for p in self.processes]
 
     def tree(self):
-        """All its processes, parents first."""
-        found, of = self.pids, parents()
+        """All its processes, parents first: what descends from those that were started here, and what is in their
+        sessions still, when those in between have ended."""
+        there, started = processes(), set(self.pids)
+        found = [pid for pid, (_, session) in there.items() if pid in started or session in started]
         for pid in found:
-            found.extend(child for child, parent in of.items() if parent == pid and child not in found)
+            found.extend(child for child, (parent, _) in there.items() if parent == pid and child not in found)
         return found
 
     def tell(self, sig, pids):
@@ -110,21 +121,20 @@ class Server:
 
     def stop(self):
         self.thaw()
-        tree = self.tree()
+        noted = set(self.tree())
         for p in self.processes[::-1]:
             p.send_signal(self.stop_signal)
             try:
                 p.wait(STOP_S)
             except subprocess.TimeoutExpired:
                 pass
-        # Children that outlived their parent: their numbers were noted before, and are still theirs.
-        left = [pid for pid in tree if pid in parents()]
-        self.tell(signal.SIGKILL, left)
+        # Children that outlived their parents, some of which made new ones meanwhile.
+        end = time.monotonic() + STOP_S
+        while time.monotonic() < end and (left := noted & processes().keys() | set(self.tree())):
+            self.tell(signal.SIGKILL, left)
+            time.sleep(0.02)
         for p in self.processes:
             p.wait(STOP_S)
-        end = time.monotonic() + STOP_S
-        while time.monotonic() < end and not parents().keys().isdisjoint(left):
-            time.sleep(0.02)
         self.processes = []
 
 
@@ -146,6 +156,7 @@ class Redis(Server):
 
 class RabbitMQ(Server):
     name, label, protocol = "rabbitmq", "RabbitMQ, quorum queue, confirms", "amqp"
+    stop_signal = signal.SIGKILL  # while it starts its script heeds no other, and its data will not be missed
 
     def launch(self):
         server = program("rabbitmq-server", "/usr/lib/rabbitmq/bin/rabbitmq-server")
@@ -163,10 +174,12 @@ class RabbitMQ(Server):
             "RABBITMQ_ENABLED_PLUGINS_FILE": path + "enabled_plugins", "RABBITMQ_PID_FILE": path + "pid",
             "RABBITMQ_CONF_ENV_FILE": path + "none", "RABBITMQ_NODENAME": "bench@localhost",
             "RABBITMQ_DIST_PORT": str(distribution), "ERL_EPMD_PORT": str(names), "ERL_EPMD_ADDRESS": "127.0.0.1",
+            "ERL_FLAGS": "-start_epmd false",
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}"}
-        # Erlang would start its register of names as a daemon, if it were not there.
+        # Erlang would start its register of names as a daemon, which stays.
         self.run(program("epmd", "/usr/lib/erlang/erts-*/bin/epmd"), "-port", str(names), "-address", "127.0.0.1")
-        self.run(wrapped if os.path.exists(wrapped) else server, env=environment)
+        self.wait_for(lambda: listens(names))
+        self.run(wrapped if os.path.exists(wrapped) else server, env=environment, cwd=self.folder)
 
 
 class PostgreSQL(Server):
