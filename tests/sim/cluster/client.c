@@ -133,6 +133,15 @@ static struct queue_topic *find(struct world *w, uint32_t broker, uint32_t topic
     return queue_topic_find(b->queue, bytes_of_text(names[topic]), &t) == ERR_OK ? t : NULL;
 }
 
+bool client_is_served(struct world *w, size_t part)
+{
+    struct queue_topic *t = find(w, w->parts[part].key.leader, part == 2 ? 1 : 0);
+    bool is_served = t != NULL && queue_copy_is_ours(t, part == 2 ? 0 : (uint32_t)part);
+    if (t != NULL)
+        queue_topic_give_back(t);
+    return is_served;
+}
+
 uint32_t client_leader(struct world *w, uint32_t topic)
 {
     return w->parts[topic == 1 ? 2 : draw(w, 2)].key.leader;

@@ -350,6 +350,8 @@ size_t client_receive(struct world *w, uint32_t broker, uint32_t topic, size_t m
                       int64_t visibility_ms);
 void client_delete(struct world *w, uint32_t broker, size_t message);
 uint32_t client_leader(struct world *w, uint32_t topic);
+/* Whether the leader that the key names gives messages of the partition. */
+bool client_is_served(struct world *w, size_t part);
 /* With its key, if it has one. */
 void client_send(struct world *w, uint32_t broker, size_t message);
 void drain(struct world *w);
