@@ -30,8 +30,10 @@ struct world {
     atomic_int parked;
     struct http_request *_Atomic held; /* the newest one parked at two */
     atomic_int from;
-    char address[HTTP_ADDRESS_TEXT_MAX + 1]; /* of who called /_r/v1/echo last */
+    char address[HTTP_ADDRESS_TEXT_MAX + 1]; /* of who called /_r/v1/echo last; below the mutex */
 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* two has several loops */
 
 static struct world w;
 
@@ -42,7 +44,9 @@ static void on_echo(void *self, struct http_request *r, uint32_t from)
     struct buf body = BUF_EMPTY;
     (void)self;
     w.from = (int)from;
+    pthread_mutex_lock(&mutex);
     http_peer_address(r, w.address);
+    pthread_mutex_unlock(&mutex);
     buf_put_bytes(&body, http_body(r));
     peer_reply(w.two, r, body.n == 0 ? 204 : 201, &body);
 }
