@@ -8,7 +8,8 @@ AM_TESTS_ENVIRONMENT = builddir='$(abs_builddir)'; srcdir='$(abs_srcdir)'; expor
 if HAVE_CHECK
 check_LIBRARIES += libtestlib.a
 libtestlib_a_SOURCES = %D%/lib/fake_clock.c %D%/lib/fake_clock.h %D%/lib/folder.c \
-	%D%/lib/folder.h %D%/lib/http_client.c %D%/lib/http_client.h %D%/lib/runner.c %D%/lib/runner.h
+	%D%/lib/folder.h %D%/lib/http_client.c %D%/lib/http_client.h %D%/lib/mark.c \
+	%D%/lib/runner.c %D%/lib/runner.h
 libtestlib_a_CFLAGS = $(TEST_CFLAGS)
 TEST_RUNNERS =
 include tests/unit/base.mk

@@ -145,7 +145,7 @@ static void swaps_take_in(struct cluster *c, const struct cluster_swap *swaps, s
 
 static void actions_run(struct cluster *c, const struct cluster_actions *actions)
 {
-    struct cluster_swap *swaps = mem_new_array(CLUSTER_SWAPS_MAX, sizeof swaps[0]);
+    struct cluster_swap *swaps = NULL; /* most steps change nothing */
     struct catalog_cmp term = {"ctl", CATALOG_CREATED, c->ctl_create_rev};
     size_t n = 0;
     for (size_t i = 0; i < actions->n; i++) {
@@ -153,6 +153,8 @@ static void actions_run(struct cluster *c, const struct cluster_actions *actions
         if (a->kind == CLUSTER_ACTION_ASK) {
             ask(c, a);
         } else {
+            if (swaps == NULL)
+                swaps = mem_new_array(CLUSTER_SWAPS_MAX, sizeof swaps[0]);
             memcpy(swaps[n].topic, a->swapped.topic, sizeof swaps[n].topic);
             swaps[n].partition = a->swapped.partition;
             swaps[n++].value = a->value;

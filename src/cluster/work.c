@@ -176,26 +176,34 @@ static void events_run(struct cluster *c, const struct cluster_work *w)
     lock_give(&c->lk);
 }
 
-static void swaps_flush(struct cluster *c, struct cluster_swap *swaps, size_t *n)
+struct swaps {
+    struct cluster_swap *at; /* room for CLUSTER_SWAPS_MAX; NULL before the first: most turns have
+                              * none, and there are many turns */
+    size_t n;
+};
+
+static void swaps_flush(struct cluster *c, struct swaps *swaps)
 {
-    cluster_swaps_run(c->catalog, NULL, swaps, *n);
-    for (size_t i = 0; i < *n; i++) {
-        struct queue_copy_id of = id_of(swaps[i].topic, swaps[i].partition);
-        queue_copy_swapped(c->queue, &of, swaps[i].value.op, swaps[i].outcome, swaps[i].version);
+    cluster_swaps_run(c->catalog, NULL, swaps->at, swaps->n);
+    for (size_t i = 0; i < swaps->n; i++) {
+        const struct cluster_swap *s = &swaps->at[i];
+        struct queue_copy_id of = id_of(s->topic, s->partition);
+        queue_copy_swapped(c->queue, &of, s->value.op, s->outcome, s->version);
     }
-    *n = 0;
+    swaps->n = 0;
 }
 
-static void swap_add(struct cluster *c, struct cluster_swap *swaps, size_t *n,
-                     const struct cluster_work *w)
+static void swap_add(struct cluster *c, struct swaps *swaps, const struct cluster_work *w)
 {
-    bool is_there = *n == CLUSTER_SWAPS_MAX;
-    for (size_t i = 0; i < *n && !is_there; i++)
-        is_there = swaps[i].partition == w->of.partition &&
-                   memcmp(swaps[i].topic, w->of.topic, sizeof w->of.topic) == 0;
+    bool is_there = swaps->n == CLUSTER_SWAPS_MAX;
+    for (size_t i = 0; i < swaps->n && !is_there; i++)
+        is_there = swaps->at[i].partition == w->of.partition &&
+                   memcmp(swaps->at[i].topic, w->of.topic, sizeof w->of.topic) == 0;
     if (is_there)
-        swaps_flush(c, swaps, n);
-    struct cluster_swap *s = &swaps[(*n)++];
+        swaps_flush(c, swaps);
+    if (swaps->at == NULL)
+        swaps->at = mem_new_array(CLUSTER_SWAPS_MAX, sizeof swaps->at[0]);
+    struct cluster_swap *s = &swaps->at[swaps->n++];
     *s = (struct cluster_swap){.partition = w->of.partition, .value = w->key};
     memcpy(s->topic, w->of.topic, sizeof s->topic);
 }
@@ -240,8 +248,7 @@ static void reads_run(struct cluster *c, const struct cluster_work *first)
 /* Changes first: whoever reads wants to see what became of its own. */
 static void work_run(struct cluster *c, struct cluster_work *first, int64_t now_ms)
 {
-    struct cluster_swap *swaps = mem_new_array(CLUSTER_SWAPS_MAX, sizeof swaps[0]);
-    size_t swaps_n = 0;
+    struct swaps swaps = {.at = NULL};
     for (struct cluster_work *w = first; w != NULL; w = w->next) {
         if (w->kind == CLUSTER_WORK_EVENTS)
             events_run(c, w);
@@ -254,10 +261,10 @@ static void work_run(struct cluster *c, struct cluster_work *first, int64_t now_
         else if (w->kind == CLUSTER_WORK_VOICE)
             cluster_voice_heard(c, w, now_ms);
         else if (w->kind == CLUSTER_WORK_SWAP)
-            swap_add(c, swaps, &swaps_n, w);
+            swap_add(c, &swaps, w);
     }
-    swaps_flush(c, swaps, &swaps_n);
-    mem_free(swaps);
+    swaps_flush(c, &swaps);
+    mem_free(swaps.at);
     reads_run(c, first);
     while (first != NULL) {
         struct cluster_work *next = first->next;

@@ -76,7 +76,7 @@ static enum err raise_lap(const struct disk *d, struct journal_file *f)
 
 static enum err write_zeros(const struct disk *d, int file, uint64_t bytes)
 {
-    char *zeros = mem_new(ZEROS_BYTES);
+    char *zeros = mem_new(bytes < ZEROS_BYTES ? (size_t)bytes : ZEROS_BYTES);
     enum err e = ERR_OK;
     for (uint64_t at = 0; e == ERR_OK && at < bytes; at += ZEROS_BYTES) {
         uint64_t left = bytes - at;

@@ -81,7 +81,7 @@ static enum err search_later(struct plog *p, const struct journal_file *f, uint6
                              struct buf *scratch)
 {
     const struct disk *d = p->disk;
-    char *at = mem_new(SEARCH_BYTES);
+    char *at = mem_resize(NULL, SEARCH_BYTES);
     enum err e = ERR_OK;
     uint64_t from = stop;
     for (size_t got = 1; e == ERR_OK && got > 0 && from < f->bytes; from += got) {

@@ -94,7 +94,7 @@ static void take_headers_locked(struct queue_partition *p, const struct partitio
 enum err window_fill(struct queue_partition *p, uint64_t number)
 {
     lock_check_none_held();
-    struct partition_header *headers = mem_new_array(FILL_HEADERS, sizeof headers[0]);
+    struct partition_header *headers = mem_resize(NULL, FILL_HEADERS * sizeof headers[0]);
     size_t n = 0;
     enum err e = read_headers(p, number, headers, &n);
     if (e == ERR_OK) {

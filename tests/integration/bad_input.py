@@ -6,9 +6,12 @@ import base64
 import json
 import os
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from leaselog import Client, Server, run_tests, test
+from leaselog import Client, Server, memory_folder, run_tests, test
+
+tempfile.tempdir = memory_folder()  # syncs are not what is asked here
 
 JSON = "application/x-amz-json-1.0"
 SQS, CORAL = "com.amazonaws.sqs#", "com.amazon.coral.service#"

@@ -9,10 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from cli import BINARY, Folder, Running, asked, cli, environment
-from leaselog import Server, run_tests, test, wait_until
+from leaselog import Server, memory_folder, run_tests, test, wait_until
+
+tempfile.tempdir = memory_folder()  # syncs are not what is asked here
 
 API = os.path.join(os.path.dirname(__file__), "..", "..", "api")
 

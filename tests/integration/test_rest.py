@@ -10,10 +10,13 @@ import re
 import socket
 import struct
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from leaselog import Server, in_thread, run_tests, test, wait_until
+from leaselog import Server, in_thread, memory_folder, run_tests, test, wait_until
 from rest import DOCUMENT, SEEN, Rest, problem
+
+tempfile.tempdir = memory_folder()  # syncs are not what is asked here
 
 LEASES = "/v1/topics/q/groups/default/leases"
 RECEIVE = "/v1/topics/q/groups/default/receive"

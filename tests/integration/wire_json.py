@@ -9,9 +9,12 @@ import os
 import re
 import socket
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from leaselog import Client, Server, in_thread, run_tests, test
+from leaselog import Client, Server, in_thread, memory_folder, run_tests, test
+
+tempfile.tempdir = memory_folder()  # syncs are not what is asked here
 
 WIRE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "wire")
 URL = "http://127.0.0.1:9324/000000000000/"  # as the captured requests have it; only its path counts

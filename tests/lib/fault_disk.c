@@ -18,6 +18,7 @@ struct node {
     struct buf safe;
     unsigned char *dirty; /* one flag a sector */
     size_t dirty_n;
+    size_t same_bytes; /* up to there `now` and `safe` differ in dirty sectors only */
     struct handle *locked_by;
     struct node *next;
 };
@@ -267,6 +268,8 @@ static void resize(struct fault_disk *f, struct node *node, size_t size)
     }
     f->used += size - old;
     node->now.n = size;
+    if (size < node->same_bytes)
+        node->same_bytes = size;
     size_t sectors = size / SECTOR_BYTES + 1;
     if (sectors > node->dirty_n) {
         node->dirty = mem_resize(node->dirty, sectors);
@@ -318,12 +321,39 @@ static enum err fault_write(void *self, int file, const struct bytes *pieces, si
     return e;
 }
 
+static unsigned char *next_dirty(const struct node *node, size_t from)
+{
+    return from >= node->dirty_n ? NULL : memchr(node->dirty + from, 1, node->dirty_n - from);
+}
+
+/* Copies what was written since the last time: a journal's file is mostly zeros, and is synced with
+ * each round. */
 static void make_safe(struct node *node)
 {
-    buf_clear(&node->safe);
-    buf_put(&node->safe, node->now.at, node->now.n);
+    struct buf *safe = &node->safe;
+    const struct buf *now = &node->now;
+    size_t same = node->same_bytes;
+    unsigned char *dirty;
+    for (size_t i = 0; (dirty = next_dirty(node, i)) != NULL; i++) {
+        i = (size_t)(dirty - node->dirty);
+        *dirty = 0;
+        size_t from = i * SECTOR_BYTES,
+               to = from + SECTOR_BYTES < same ? from + SECTOR_BYTES : same;
+        if (from < to)
+            memcpy(safe->at + from, now->at + from, to - from);
+    }
+    safe->n = same;
+    buf_put(safe, now->at + same, now->n - same);
+    node->same_bytes = now->n;
+}
+
+/* The same where `now` was changed by others than put() and resize(). */
+static void make_all_safe(struct node *node)
+{
     if (node->dirty_n > 0)
         memset(node->dirty, 0, node->dirty_n);
+    node->same_bytes = 0;
+    make_safe(node);
 }
 
 static enum err fault_sync(void *self, int file)
@@ -637,7 +667,7 @@ static void cut_node(struct fault_disk *f, struct node *node)
         node->dirty_n = size / SECTOR_BYTES + 1;
         node->dirty = mem_resize(node->dirty, node->dirty_n);
     }
-    make_safe(node);
+    make_all_safe(node);
 }
 
 void fault_disk_power_cut(struct fault_disk *f)
@@ -696,7 +726,7 @@ void fault_disk_flip(struct fault_disk *f, const char *path, uint64_t byte, unsi
     struct node *node = find(f, path, false)->now;
     CHECK(byte < node->now.n);
     node->now.at[byte] = (char)(node->now.at[byte] ^ (1 << bit));
-    make_safe(node);
+    make_all_safe(node);
 }
 
 void fault_disk_delete(struct fault_disk *f, const char *path)

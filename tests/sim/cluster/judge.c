@@ -159,35 +159,45 @@ static void alarm_look(struct broker *b, enum replica_quarantine reason)
         world_break(b->world, "I8: broker %u sees proof of loss (reason %d)", b->id, (int)reason);
 }
 
-static void look(struct broker *b, size_t part)
+static void look(struct broker *b, size_t part, struct queue_partition *p)
 {
-    struct queue_copy_id of = world_part_id(b->world, part);
     struct seen *seen = &b->seen[part];
-    struct queue_partition *p = copy_lend(b->queue, &of);
     struct replica_status s;
+    if (p->copy == NULL || p->closed)
+        return;
+    replica_look(p->copy->replica, &s);
+    if (s.incarnation != seen->incarnation)
+        *seen = (struct seen){.incarnation = s.incarnation, .epoch = seen->epoch};
+    check_epoch(b, part, &s);
+    if (s.quarantine != seen->quarantine)
+        alarm_look(b, s.quarantine);
+    seen->quarantine = s.quarantine;
+    if (s.health == REPLICA_HEALTH_OK && !p->copy->log_is_busy) {
+        check_mark(b, part, p, &s);
+        check_state(b, part, p, &s);
+    }
+}
+
+/* The topic's partitions, of which `first` is the first. */
+static void look_at_topic(struct broker *b, size_t first)
+{
+    struct queue_copy_id of = world_part_id(b->world, first);
+    struct queue_partition *p = copy_lend(b->queue, &of);
     if (p == NULL)
         return;
-    if (p->copy != NULL && !p->closed) {
-        replica_look(p->copy->replica, &s);
-        if (s.incarnation != seen->incarnation)
-            *seen = (struct seen){.incarnation = s.incarnation, .epoch = seen->epoch};
-        check_epoch(b, part, &s);
-        if (s.quarantine != seen->quarantine)
-            alarm_look(b, s.quarantine);
-        seen->quarantine = s.quarantine;
-        if (s.health == REPLICA_HEALTH_OK && !p->copy->log_is_busy) {
-            check_mark(b, part, p, &s);
-            check_state(b, part, p, &s);
-        }
-    }
-    queue_topic_give_back(p->topic);
+    struct queue_topic *t = p->topic;
+    for (uint32_t i = 0; i < t->partitions_n; i++)
+        look(b, first + i, &t->partitions[i]);
+    queue_topic_give_back(t);
 }
 
 void judge_look(struct broker *b)
 {
     struct world *w = b->world;
-    for (size_t part = 0; part < PARTS && broker_is_up(b); part++)
-        look(b, part);
+    if (broker_is_up(b)) {
+        look_at_topic(b, 0);
+        look_at_topic(b, 2);
+    }
     for (size_t part = 0; part < PARTS; part++)
         if (w->parts[part].is_new) {
             w->parts[part].is_new = false;

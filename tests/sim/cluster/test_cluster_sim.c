@@ -3,7 +3,7 @@
 #include "lib/runner.h"
 #include "sim/cluster/world.h"
 
-enum { SEEDS = 80, SCENE_SEEDS = 3 };
+enum { SEEDS = 200, SCENE_SEEDS = 3 };
 
 START_TEST(what_must_hold_holds_in_every_run)
 {
