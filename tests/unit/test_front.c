@@ -302,6 +302,11 @@ static void setup(void)
     call.poll.refuse = refuse_poll;
 }
 
+static void teardown(void)
+{
+    arena_fini(&stage.request.arena);
+}
+
 static void poll_for(int64_t wait_ms)
 {
     call.poll.wait_ms = wait_ms;
@@ -697,7 +702,7 @@ END_TEST
 static TCase *tcase_waits(void)
 {
     TCase *t = tcase_create("waits");
-    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, what_is_durable_already_goes_on_at_once);
     tcase_add_test(t, a_wait_holds_the_request_until_it_is_committed);
     tcase_add_test(t, what_will_never_be_durable_is_refused);
@@ -714,7 +719,7 @@ static TCase *tcase_waits(void)
 static TCase *tcase_receiving(void)
 {
     TCase *t = tcase_create("receiving");
-    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, who_does_not_wait_looks_once);
     tcase_add_test(t, what_is_there_is_answered_once_it_is_committed);
     tcase_add_test(t, a_poll_sleeps_until_it_is_called);
@@ -738,7 +743,7 @@ static TCase *tcase_receiving(void)
 static TCase *tcase_rules(void)
 {
     TCase *t = tcase_create("rules");
-    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, ids_are_1_to_128_visible_ascii_characters);
     tcase_add_test(t, a_trace_header_is_x_rays);
     tcase_add_test(t, a_redrive_allow_policy_says_which_sources_may_use_the_topic);
