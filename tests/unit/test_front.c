@@ -557,6 +557,7 @@ START_TEST(too_many_leases_are_an_error_only_to_who_does_not_wait)
     poll_for(0);
     ck_assert_str_eq(stage.log, "refuse");
     ck_assert_int_eq(stage.refused, ERR_OVER_LIMIT);
+    teardown();
     setup();
     stage.receive_err = ERR_OVER_LIMIT;
     poll_for(20000);
@@ -628,6 +629,7 @@ START_TEST(leases_are_told_to_end_a_visibility_after_the_last_look)
     int64_t now_ms = stage.clock.wall_ms;
     call_poll();
     ck_assert_int_eq(call.poll.lease_until_wall_ms, now_ms + 40000);
+    teardown();
     setup();
     stage.ready = 1;
     call.poll.request.visibility_ms = 0;
