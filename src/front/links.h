@@ -58,8 +58,6 @@ struct front_hop {
     size_t n;
     const struct queue_receive *receive; /* FRONT_RECEIVE: looks once */
     struct arena *arena;                 /* where what is received is kept */
-    struct queue_received *received;     /* room for QUEUE_BATCH_MAX */
-    size_t received_n;
     /* Any thread, once, perhaps before start returns. Then the items' errors are set. */
     void (*done)(struct front_hop *hop);
     void *self; /* for done() */
@@ -68,6 +66,8 @@ struct front_hop {
      * leads nothing of the topic. ERR_UNKNOWN: no answer, and it may have been carried out. Else,
      * for a receive, an error of queue_receive. */
     enum err err;
+    struct queue_received *received; /* received_n of a FRONT_RECEIVE, in the arena */
+    size_t received_n;
 };
 
 /* Somebody who waits until there is something to receive at a broker. */

@@ -154,6 +154,7 @@ static void on_hop(struct front_hop *hop)
     struct front_poll *p = hop->self;
     if (hop->err == ERR_OK) {
         p->n = hop->received_n;
+        p->received = hop->received;
         p->from = hop->broker;
     }
     front_call_told(p->call);
@@ -190,7 +191,6 @@ static void ask(struct front_poll *p, struct front_peer *peer)
         .deadline_boot_ms = clock_boot_ms(p->clock) + FRONT_ASK_MS,
         .receive = &p->request,
         .arena = http_arena(c->http),
-        .received = p->received,
         .done = on_hop,
         .self = p,
     };
@@ -267,13 +267,21 @@ static void looked(struct front_call *c)
     go_round(c->poll);
 }
 
+/* Ten messages' structs are larger than all else that a poll needs, and most looks find nothing. */
 static enum err receive(struct front_poll *p)
 {
+    struct queue_received found[QUEUE_BATCH_MAX];
     struct arena *arena = http_arena(p->call->http);
+    enum err e;
     if (links_of(p) == NULL)
-        return queue_receive(p->topic, &p->request, arena, p->received, &p->n, p->wait);
-    enum err e = queue_receive_here(p->topic, &p->request, arena, p->received, &p->n, p->wait);
-    return e == ERR_NOT_LEADER || e == ERR_NOT_READY ? ERR_OK : e;
+        e = queue_receive(p->topic, &p->request, arena, found, &p->n, p->wait);
+    else
+        e = queue_receive_here(p->topic, &p->request, arena, found, &p->n, p->wait);
+    if (p->n > 0)
+        p->received = memcpy(arena_get(arena, p->n * sizeof *found), found, p->n * sizeof *found);
+    if (links_of(p) != NULL && (e == ERR_NOT_LEADER || e == ERR_NOT_READY))
+        return ERR_OK;
+    return e;
 }
 
 static void look(struct front_poll *p)

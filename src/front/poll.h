@@ -44,7 +44,7 @@ struct front_poll {
 
     /* For the answer. */
     size_t n;
-    struct queue_received received[QUEUE_BATCH_MAX];
+    struct queue_received *received; /* n, in the request's arena: a poll that waits has none */
     int64_t lease_until_wall_ms;
 
     /* The loop's own. */

@@ -162,12 +162,23 @@ static void expect_judge(const struct walk *w)
         *(char *)(uintptr_t)w->expect = '-';
 }
 
+static size_t parsed_bytes(struct MHD_Connection *mhd)
+{
+    int headers = MHD_get_connection_values(mhd, MHD_HEADER_KIND, NULL, NULL);
+    int cookies = MHD_get_connection_values(mhd, MHD_COOKIE_KIND, NULL, NULL);
+    size_t n = (size_t)(headers + cookies) * HEADER_STRUCT_BYTES;
+    if (cookies > 0) /* they are cut in a copy, which begins where a struct may */
+        n += strlen(MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Cookie")) + 16;
+    return n;
+}
+
 const char *head_check(struct MHD_Connection *mhd, const struct head_places *places,
                        struct head *out)
 {
     const union MHD_ConnectionInfo *size =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     *out = (struct head){.bytes = size == NULL ? 0 : size->header_size};
+    out->parsed_bytes = parsed_bytes(mhd);
     const char *fault = check_request_line(places, out);
     if (fault != NULL)
         return fault;

@@ -10,8 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { HEADER_STRUCT_BYTES = 64 }; /* of libmicrohttpd, for each header and each cookie */
+
 struct head {
-    size_t bytes; /* request line, headers and the empty line */
+    size_t bytes;        /* request line, headers and the empty line */
+    size_t parsed_bytes; /* what libmicrohttpd has made of them: structs, a copy of the cookies */
     unsigned headers_n;
     bool chunked;
     bool expects_continue;

@@ -54,7 +54,7 @@ struct http_options {
     uint16_t port;       /* 0 picks a free one */
     unsigned loops;      /* threads; 0: one per two processors, at least one */
     unsigned connections_max;
-    size_t head_bytes_max;    /* request line and headers together; at most 8 KiB, the default */
+    size_t head_bytes_max;    /* request line and headers together; at most 6 KiB, the default */
     size_t body_bytes_max;    /* 413 beyond; 8 MiB by default */
     size_t body_budget_bytes; /* all bodies beyond the arenas together; 503 when spent; 64 MiB */
     unsigned idle_timeout_s;  /* a connection that sends nothing, or too slowly, is closed */
@@ -124,9 +124,12 @@ struct http_answer_header {
     const char *name;
     const char *value; /* copied */
 };
-/* Names and values together, and 4 bytes for each header. What comes beyond is left out, and noted:
- * whoever puts a client's bytes into headers counts them. */
-enum { HTTP_ANSWER_HEADERS_BYTES_MAX = 3 * 1024 };
+/* Of an answer's headers, names and values together, and 4 bytes for each. A request with a large
+ * head leaves less room than the most, never less than the least. */
+enum { HTTP_ANSWER_HEADERS_BYTES_MIN = 1280, HTTP_ANSWER_HEADERS_BYTES_MAX = 3 * 1024 };
+/* How many bytes of headers this request's answer may have. What comes beyond is left out, and
+ * noted: whoever puts a client's bytes into headers counts them. */
+size_t http_answer_room(const struct http_request *r);
 
 /* Answers, once. Takes what `body` holds (the buf is empty afterwards). Not from under a lock. */
 void http_reply(struct http_request *r, int status, const struct http_answer_header *headers,

@@ -23,27 +23,31 @@
 #include "http/mailbox.h"
 
 enum {
-    FIRST_ARENA_BYTES = 16 * 1024,
+    /* Of each request's arena, in its struct: what a receive needs, of which thousands may wait.
+     * Larger requests take more. */
+    FIRST_ARENA_BYTES = 2560,
     /* A body up to this lies in the arena; a larger one is reserved from the budget. */
     ARENA_BODY_BYTES = 12 * 1024,
-    /* libmicrohttpd's own memory for each connection, written full of zeros after each request. In
-     * it lie the head, a struct for each of its headers, and the answer's head: the three bounds
-     * below add up to less. */
-    CONNECTION_BYTES = 16 * 1024,
-    HEAD_BYTES_MAX = 8 * 1024,
-    HEADERS_MAX = 64, /* the product needs a dozen, proxies add another */
-    HEADER_STRUCT_BYTES = 64,
+    /* libmicrohttpd's own memory for each connection, all of it resident, since it is written full
+     * of zeros after each request. request_answer_room() says what must fit into it. */
+    CONNECTION_BYTES = 8 * 1024,
+    READ_BYTES = CONNECTION_BYTES / 2, /* its read buffer, at first */
+    READ_STEP_BYTES = 128,             /* by which that grows, when it must */
     ANSWER_STATUS_BYTES = 512, /* the answer's status line and libmicrohttpd's own headers */
+    /* Smaller pieces of a body are left in the read buffer, which so grows to this at least. */
+    PIECE_BYTES_MIN = 256,
+    HEAD_BYTES_MAX = 6 * 1024,
+    HEADERS_MAX = 36, /* the product needs a dozen, proxies add another */
     /* Who sends a body, or reads an answer, more slowly than this is cut off. */
     BYTES_PER_S_MIN = 16 * 1024,
     /* Request structs that a loop keeps for reuse. */
     SPARE_REQUESTS_MAX = 256,
 };
 
-_Static_assert(HEAD_BYTES_MAX + HEADERS_MAX * HEADER_STRUCT_BYTES + HTTP_ANSWER_HEADERS_BYTES_MAX +
-                       ANSWER_STATUS_BYTES <
+_Static_assert(READ_BYTES + HEADERS_MAX * HEADER_STRUCT_BYTES + HTTP_ANSWER_HEADERS_BYTES_MIN +
+                       ANSWER_STATUS_BYTES <=
                    CONNECTION_BYTES,
-               "what one request needs of libmicrohttpd's memory is there");
+               "a small head may have all headers");
 
 enum server_phase { SERVER_RUNNING, SERVER_DRAINING, SERVER_STOPPING };
 
@@ -140,10 +144,11 @@ struct http_request {
     bool head_seen;
     bool suspended; /* libmicrohttpd leaves the connection alone */
     bool poll;
-    bool close;   /* the connection ends with this answer */
-    bool direct;  /* no answer can be queued in the middle of a body: written to the socket */
-    bool sent;    /* a direct answer went out */
-    bool swallow; /* the body is read and thrown away: refuse_status is answered after it */
+    bool close;         /* the connection ends with this answer */
+    bool direct;        /* no answer can be queued in the middle of a body: written to the socket */
+    bool sent;          /* a direct answer went out */
+    bool swallow;       /* the body is read and thrown away: refuse_status is answered after it */
+    size_t answer_room; /* http_answer_room, once the head is read; 0: the head is too large */
     enum http_method method;
     int refuse_status; /* 0: not refused */
     const char *refuse_text;
@@ -181,6 +186,8 @@ void request_free(struct http_request *r);
 void request_target_split(struct http_request *r);
 /* Makes room for a body of n bytes in all, or returns false: the budget is spent. */
 bool request_body_room(struct http_request *r, size_t n);
+/* r->answer_room from r->head. It stays 0 where not even HTTP_ANSWER_HEADERS_BYTES_MIN is left. */
+void request_answer_room(struct http_request *r);
 
 /* ---- receive.c: libmicrohttpd's callbacks ---- */
 void *receive_target(void *loop, const char *target, struct MHD_Connection *mhd);

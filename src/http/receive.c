@@ -96,9 +96,21 @@ static const char *allowed(struct http_request *r)
 
 /* ---- refusals ---- */
 
+/* At once; the connection ends. Past libmicrohttpd, where it takes no answer (in the middle of a
+ * body) or has no memory for one (behind a large head). */
+static enum MHD_Result refuse_direct(struct http_request *r, int status, const char *text)
+{
+    r->direct = true;
+    r->refuse_status = status;
+    reply_refuse(r, status, text);
+    return MHD_NO;
+}
+
 /* At once; the connection ends. */
 static enum MHD_Result refuse_and_close(struct http_request *r, int status, const char *text)
 {
+    if (r->answer_room == 0)
+        return refuse_direct(r, status, text);
     r->close = true;
     r->refuse_status = status;
     reply_refuse(r, status, text);
@@ -117,15 +129,6 @@ static enum MHD_Result refuse(struct http_request *r, int status, const char *te
     r->swallow = true;
     conn_expect(r->conn, r->head.content_bytes);
     return MHD_YES;
-}
-
-/* In the middle of the body, at once; the connection ends. */
-static enum MHD_Result refuse_direct(struct http_request *r, int status, const char *text)
-{
-    r->direct = true;
-    r->refuse_status = status;
-    reply_refuse(r, status, text);
-    return MHD_NO;
 }
 
 /* As refuse, in the middle of the body: where the rest can be read past, the answer waits for it.
@@ -182,14 +185,15 @@ static enum MHD_Result receive_head(struct http_request *r, const char *method, 
     atomic_fetch_add_explicit(&r->loop->requests, 1, memory_order_relaxed);
     r->method = method_parse(method);
     const char *fault = head_check(r->conn->mhd, &places, &r->head);
+    request_answer_room(r);
     if (fault == NULL)
         fault = target_fault(r->target);
     if (fault != NULL)
         return refuse_and_close(r, 400, fault);
-    if (r->head.bytes > o->head_bytes_max)
-        return refuse_and_close(r, 431, "the head is larger than the limit");
     if (r->head.headers_n > HEADERS_MAX)
         return refuse_and_close(r, 431, "too many headers");
+    if (r->head.bytes > o->head_bytes_max || r->answer_room == 0)
+        return refuse_and_close(r, 431, "the head is larger than the limit");
     return head_accept(r);
 }
 
@@ -211,9 +215,19 @@ static size_t room_for(const struct http_request *r, size_t n)
     return room > most ? most : room;
 }
 
+/* Behind a large head libmicrohttpd's read buffer may have room for a few bytes only, and it stays
+ * so: a large body would come byte by byte. Only when it is full with bytes that nobody takes does
+ * it grow. A chunk may end with few bytes, and nothing comes behind it that could be waited for. */
+static bool is_worth_taking(const struct http_request *r, size_t n)
+{
+    return n >= PIECE_BYTES_MIN || r->head.chunked || r->body_n + n == r->head.content_bytes;
+}
+
 static enum MHD_Result receive_body(struct http_request *r, const char *data, size_t *data_n)
 {
     size_t n = *data_n, max = r->loop->server->options.body_bytes_max;
+    if (!r->swallow && !is_worth_taking(r, n))
+        return MHD_YES;
     *data_n = 0;
     if (r->swallow)
         return MHD_YES;

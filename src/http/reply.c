@@ -48,7 +48,7 @@ static void answer_queue(struct http_request *r, int status,
     struct conn *c = r->conn;
     conn_expect(c, body == NULL ? 0 : body->n);
     struct MHD_Response *response = response_new(body);
-    size_t left = HTTP_ANSWER_HEADERS_BYTES_MAX;
+    size_t left = r->answer_room;
     if (closes(r))
         header_add(response, "Connection", "close", &left);
     if (r->allow != NULL)

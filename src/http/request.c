@@ -115,6 +115,21 @@ bool request_body_room(struct http_request *r, size_t n)
     return true;
 }
 
+/* In libmicrohttpd's memory lie: the read buffer, with the head, perhaps pieces of a body, and
+ * perhaps requests that were sent behind this one; what it makes of the headers; the answer's head.
+ */
+void request_answer_room(struct http_request *r)
+{
+    size_t read = r->head.bytes + PIECE_BYTES_MIN + READ_STEP_BYTES;
+    size_t used =
+        (read < READ_BYTES ? READ_BYTES : read) + r->head.parsed_bytes + ANSWER_STATUS_BYTES;
+    if (used + HTTP_ANSWER_HEADERS_BYTES_MIN > CONNECTION_BYTES)
+        return;
+    r->answer_room = CONNECTION_BYTES - used;
+    if (r->answer_room > HTTP_ANSWER_HEADERS_BYTES_MAX)
+        r->answer_room = HTTP_ANSWER_HEADERS_BYTES_MAX;
+}
+
 /* ---- what fronts ask ---- */
 
 /* Splits the target into path and query. The absolute form (RFC 9112, section 3.2.2) is for
@@ -227,6 +242,11 @@ void http_own_address(const struct http_request *r, char out[HTTP_ADDRESS_TEXT_M
 struct bytes http_body(const struct http_request *r)
 {
     return (struct bytes){r->body, r->body_n};
+}
+
+size_t http_answer_room(const struct http_request *r)
+{
+    return r->answer_room;
 }
 
 struct arena *http_arena(struct http_request *r)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "replica/state.h"
 
 /* Peers follow their members to new places; what was known of another incarnation is forgotten, so
@@ -11,8 +12,7 @@
 static void move_peers(struct replica *r, const struct replica_key *from,
                        const struct replica_key *to)
 {
-    struct peer moved[REPLICA_MEMBERS_MAX];
-    memset(moved, 0, sizeof moved);
+    struct peer *moved = mem_new_array(to->members_n, sizeof *moved);
     for (size_t i = 0; i < to->members_n; i++)
         for (size_t j = 0; j < from->members_n; j++) {
             if (to->members[i].broker != from->members[j].broker)
@@ -24,7 +24,8 @@ static void move_peers(struct replica *r, const struct replica_key *from,
                 moved[i].known_ms = 0;
             }
         }
-    memcpy(r->peers, moved, sizeof moved);
+    mem_free(r->peers);
+    r->peers = moved;
 }
 
 static void learn(struct replica *r, const struct replica_key *k)

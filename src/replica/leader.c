@@ -9,7 +9,7 @@ void leader_reset(struct replica *r)
 {
     r->is_leading = r->is_ready = false;
     r->leso = 0;
-    for (size_t i = 0; i < REPLICA_MEMBERS_MAX; i++)
+    for (size_t i = 0; i < r->key.members_n; i++)
         r->peers[i] = (struct peer){.is_live = r->peers[i].is_live,
                                     .is_draining = r->peers[i].is_draining,
                                     .caught_up_ms = r->now_ms}; /* a grace, not a fact */

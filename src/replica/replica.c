@@ -42,6 +42,7 @@ void replica_free(struct replica *r)
     if (r == NULL)
         return;
     epochs_fini(&r->epochs);
+    mem_free(r->peers);
     mem_free(r);
 }
 

@@ -82,7 +82,7 @@ struct replica {
     bool is_ready;
     uint64_t leso;
     uint64_t ahead_epoch; /* the newest that a request named; above our own: we are a zombie */
-    struct peer peers[REPLICA_MEMBERS_MAX];
+    struct peer *peers;   /* of key.members, in their places; owned; NULL: no key was read yet */
 
     /* A follower's. */
     bool is_asking;

@@ -88,7 +88,7 @@ enum {
     ATTRIBUTES_BYTES_MAX = HTTP_ANSWER_HEADERS_BYTES_MAX - 1024, /* of names and values together */
     HEADER_EXTRA_BYTES = 4, /* as http.h counts a header, beside its name and value */
     /* Kept free for what each answer has, with the usual type, and for Leaselog-Attrs-Omitted. */
-    OWN_HEADERS_BYTES = 256,
+    OWN_HEADERS_BYTES = 288,
 };
 
 struct headers {
@@ -96,6 +96,7 @@ struct headers {
     struct http_answer_header at[REST_ANSWER_HEADERS_MAX];
     size_t n;
     size_t bytes; /* as http.h counts them */
+    size_t room;
 };
 
 static void add(struct headers *h, const char *name, struct bytes value)
@@ -120,13 +121,13 @@ static bool name_fits(struct bytes name)
     return true;
 }
 
-/* A key, a long topic and its receipt take room too: what does not fit beside them would be left
- * out without the client being told. */
-static bool room_fits(const struct headers *h, const struct queue_attribute *a)
+/* For a header of n bytes, name and value together. A key, a long topic and its receipt take room
+ * too, and a large head of the request: what does not fit beside them would be left out without the
+ * client being told. */
+static bool room_fits(const struct headers *h, size_t n)
 {
-    size_t bytes = sizeof ATTRIBUTE_PREFIX - 1 + a->name.n + a->value.n + HEADER_EXTRA_BYTES;
     return h->n + 2 <= REST_ANSWER_HEADERS_MAX &&
-           h->bytes + bytes + OWN_HEADERS_BYTES <= HTTP_ANSWER_HEADERS_BYTES_MAX;
+           h->bytes + n + HEADER_EXTRA_BYTES + OWN_HEADERS_BYTES <= h->room;
 }
 
 /* Visible ASCII with spaces inside: what any client gets back as it was sent. */
@@ -141,10 +142,10 @@ static bool value_fits(struct bytes value)
     return true;
 }
 
-static void add_attributes(struct headers *h, const struct queue_received *m, const char **type)
+static void add_attributes(struct headers *h, const struct queue_received *m, unsigned omitted_n,
+                           const char **type)
 {
     char omitted[16];
-    unsigned omitted_n = 0;
     size_t left = ATTRIBUTES_BYTES_MAX;
     for (size_t i = 0; i < m->attributes_n; i++) {
         const struct queue_attribute *a = &m->attributes[i];
@@ -152,7 +153,7 @@ static void add_attributes(struct headers *h, const struct queue_received *m, co
             continue; /* the bytes are here as they are */
         size_t bytes = a->name.n + a->value.n;
         if (a->binary || !name_fits(a->name) || !value_fits(a->value) || bytes > left ||
-            !room_fits(h, a)) {
+            !room_fits(h, sizeof ATTRIBUTE_PREFIX - 1 + bytes)) {
             omitted_n++;
             continue;
         }
@@ -182,7 +183,7 @@ static void add_id(struct headers *h, const uint8_t id[16])
 
 void rest_reply_raw(struct rest_call *c, const struct queue_received *m, int64_t lease_until_ms)
 {
-    struct headers h = {.arena = c->arena};
+    struct headers h = {.arena = c->arena, .room = http_answer_room(c->http)};
     struct buf url = BUF_EMPTY, body = BUF_EMPTY;
     const char *type = "application/octet-stream";
     char count[16], until[REST_TIME_ROOM];
@@ -194,13 +195,14 @@ void rest_reply_raw(struct rest_call *c, const struct queue_received *m, int64_t
     add_text(&h, "Leaselog-Lease-Until", until);
     if (m->group_id.n > 0)
         add(&h, "Leaselog-Group-Id", m->group_id);
-    if (value_fits(m->key))
-        add(&h, "Leaselog-Key", m->key);
     rest_lease_url_put(&url, c, m->receipt);
     add(&h, "Location", buf_bytes(&url));
     /* The sender chose type and body; no browser shall take the one for something else. */
     add_text(&h, "X-Content-Type-Options", "nosniff");
-    add_attributes(&h, m, &type);
+    bool key = value_fits(m->key), key_fits = room_fits(&h, sizeof "Leaselog-Key" - 1 + m->key.n);
+    if (key && key_fits)
+        add(&h, "Leaselog-Key", m->key);
+    add_attributes(&h, m, key && !key_fits ? 1 : 0, &type);
     buf_put_bytes(&body, m->body);
     rest_answer_bytes(c->http, 200, type, h.at, h.n, &body);
     buf_fini(&url);

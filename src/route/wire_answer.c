@@ -160,6 +160,8 @@ enum err route_hop_read(struct bytes b, struct front_hop *hop, enum err *e)
     if (hop->kind == FRONT_RECEIVE) {
         if (n > hop->receive->max)
             return ERR_CORRUPT;
+        if (n > 0)
+            hop->received = arena_get(hop->arena, n * sizeof *hop->received);
         for (size_t i = 0; i < n && !c.bad; i++)
             message_read(&c, hop->arena, &hop->received[i]);
     } else {

@@ -103,9 +103,9 @@ static void *one_more(struct decoder *d, void *at, size_t n, size_t size)
 {
     if (n == SQS_LIST_MAX)
         return NULL;
-    if (n >= 8 ? (n & (n - 1)) != 0 : n != 0)
-        return at; /* rooms are 8, 16, 32 … */
-    void *bigger = arena_get(d->arena, (n == 0 ? 8 : 2 * n) * size);
+    if (n >= 4 ? (n & (n - 1)) != 0 : n != 0)
+        return at; /* rooms are 4, 8, 16 … */
+    void *bigger = arena_get(d->arena, (n == 0 ? 4 : 2 * n) * size);
     if (n > 0)
         memcpy(bigger, at, n * size);
     return bigger;

@@ -74,6 +74,19 @@ static bool decode(struct bytes raw, struct bytes name, struct arena *arena, str
     return true;
 }
 
+/* A receive has five or so, and keeps them as long as it waits. */
+static void make_room(struct sqs_form *form, struct arena *arena)
+{
+    enum { ROOM_FIRST = 8 };
+    struct sqs_form_pair *before = form->at;
+    if (form->n < form->room)
+        return;
+    form->room = form->room == 0 ? ROOM_FIRST : form->room * 2;
+    form->at = arena_get(arena, form->room * sizeof *form->at);
+    if (form->n > 0)
+        memcpy(form->at, before, form->n * sizeof *form->at);
+}
+
 static bool add_one(struct sqs_form *form, struct bytes raw, struct arena *arena,
                     struct sqs_fault *f)
 {
@@ -85,8 +98,7 @@ static bool add_one(struct sqs_form *form, struct bytes raw, struct arena *arena
     if (form->n == SQS_FORM_PAIRS_MAX)
         return sqs_fault_set(f, SQS_FAULT_SERIALIZATION, "The request has more than %d parameters.",
                              SQS_FORM_PAIRS_MAX);
-    if (form->at == NULL)
-        form->at = arena_get(arena, SQS_FORM_PAIRS_MAX * sizeof *form->at);
+    make_room(form, arena);
     struct sqs_form_pair *pair = &form->at[form->n];
     if (!decode(name, name, arena, &pair->name, f) || !decode(value, name, arena, &pair->value, f))
         return false;

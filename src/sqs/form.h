@@ -20,9 +20,8 @@ struct sqs_form_pair {
 };
 
 struct sqs_form {
-    struct sqs_form_pair
-        *at; /* in the arena; room for SQS_FORM_PAIRS_MAX, made at the first pair */
-    size_t n;
+    struct sqs_form_pair *at; /* in the arena */
+    size_t n, room;
 };
 
 /* Adds the pairs of `text`, which is lent as long as the form is used; what had to be decoded lies

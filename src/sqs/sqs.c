@@ -75,7 +75,7 @@ static bool refuse_actionless(struct sqs_call *c)
 /* The body's parameters and the query string's are one list; the body's come first. */
 static bool read_query(struct sqs_call *c)
 {
-    struct sqs_form form = {NULL, 0};
+    struct sqs_form form = {0};
     if (http_method_of(c->http) == HTTP_HEAD) {
         /* Its answer has no body, so a receive would lose messages in it. */
         c->status = 405;

@@ -77,6 +77,12 @@ void http_own_address(const struct http_request *r, char out[HTTP_ADDRESS_TEXT_M
     *port = 9324;
 }
 
+size_t http_answer_room(const struct http_request *r)
+{
+    (void)r;
+    return HTTP_ANSWER_HEADERS_BYTES_MAX;
+}
+
 struct arena *http_arena(struct http_request *r)
 {
     return &r->arena;

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t n)
     struct cursor c = fuzz_input(at, n);
     struct arena arena;
     arena_init(&arena, NULL, 0);
-    struct sqs_form form = {NULL, 0};
+    struct sqs_form form = {0};
     struct sqs_fault f = {.arena = &arena};
     const struct sqs_action *a = sqs_action((enum sqs_action_id)fuzz_choice(&c, SQS_ACTIONS_N));
     const uint8_t *zero = c.left == 0 ? NULL : memchr(c.at, 0, c.left);

@@ -109,18 +109,18 @@ static void big(void *self, struct http_request *r)
     http_reply(r, 200, NULL, 0, &body);
 }
 
-/* Ten headers of 1,000 bytes each: more than an answer has room for. */
+/* More headers than an answer has room for. */
 static void wide(void *self, struct http_request *r)
 {
     struct fixture *f = self;
-    struct http_answer_header headers[10];
-    char value[1001];
+    struct http_answer_header headers[WIDE_HEADERS];
+    char value[WIDE_HEADER_BYTES - 8 + 1]; /* beside its name, and 4 bytes as http.h counts */
     atomic_fetch_add(&f->handled, 1);
     memset(value, 'v', sizeof value - 1);
     value[sizeof value - 1] = '\0';
-    for (size_t i = 0; i < 10; i++)
+    for (size_t i = 0; i < WIDE_HEADERS; i++)
         headers[i] = (struct http_answer_header){"Wide", value};
-    http_reply(r, 200, headers, 10, NULL);
+    http_reply(r, 200, headers, WIDE_HEADERS, NULL);
 }
 
 static void woken(void *self, struct http_request *r)

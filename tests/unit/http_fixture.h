@@ -9,7 +9,7 @@
 #include "http/http.h"
 #include "lib/http_client.h"
 
-enum { PARKS_MAX = 512 };
+enum { PARKS_MAX = 512, WIDE_HEADERS = 32, WIDE_HEADER_BYTES = 100 };
 
 /* What the handlers of a test server have seen. Fields under `mutex` but for the atomics. */
 struct fixture {
@@ -34,7 +34,7 @@ struct fixture {
  *   GET  /timer     parks for 20 ms              GET  /early   woken before it parks
  *   GET  /file/...  the path (prefix)            PUT  /file/x  "put"
  *   GET  /gate      waits for the gate           any  /any     "hello"
- *   GET  /wake-now  parks, woken by pass_end
+ *   GET  /wake-now  parks, woken by pass_end     GET  /wide    WIDE_HEADERS headers, no body
  * `change` may alter the options. */
 struct fixture *fixture_start(void (*change)(struct http_options *o));
 void fixture_stop(struct fixture *f, int64_t timeout_ms);

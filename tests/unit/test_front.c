@@ -302,6 +302,11 @@ static void setup(void)
     call.poll.refuse = refuse_poll;
 }
 
+static void teardown(void)
+{
+    arena_fini(&stage.request.arena);
+}
+
 static void poll_for(int64_t wait_ms)
 {
     call.poll.wait_ms = wait_ms;
@@ -552,6 +557,7 @@ START_TEST(too_many_leases_are_an_error_only_to_who_does_not_wait)
     poll_for(0);
     ck_assert_str_eq(stage.log, "refuse");
     ck_assert_int_eq(stage.refused, ERR_OVER_LIMIT);
+    teardown();
     setup();
     stage.receive_err = ERR_OVER_LIMIT;
     poll_for(20000);
@@ -623,6 +629,7 @@ START_TEST(leases_are_told_to_end_a_visibility_after_the_last_look)
     int64_t now_ms = stage.clock.wall_ms;
     call_poll();
     ck_assert_int_eq(call.poll.lease_until_wall_ms, now_ms + 40000);
+    teardown();
     setup();
     stage.ready = 1;
     call.poll.request.visibility_ms = 0;
@@ -697,7 +704,7 @@ END_TEST
 static TCase *tcase_waits(void)
 {
     TCase *t = tcase_create("waits");
-    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, what_is_durable_already_goes_on_at_once);
     tcase_add_test(t, a_wait_holds_the_request_until_it_is_committed);
     tcase_add_test(t, what_will_never_be_durable_is_refused);
@@ -714,7 +721,7 @@ static TCase *tcase_waits(void)
 static TCase *tcase_receiving(void)
 {
     TCase *t = tcase_create("receiving");
-    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, who_does_not_wait_looks_once);
     tcase_add_test(t, what_is_there_is_answered_once_it_is_committed);
     tcase_add_test(t, a_poll_sleeps_until_it_is_called);
@@ -738,7 +745,7 @@ static TCase *tcase_receiving(void)
 static TCase *tcase_rules(void)
 {
     TCase *t = tcase_create("rules");
-    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, ids_are_1_to_128_visible_ascii_characters);
     tcase_add_test(t, a_trace_header_is_x_rays);
     tcase_add_test(t, a_redrive_allow_policy_says_which_sources_may_use_the_topic);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "http_fixture.h"
 #include "lib/runner.h"
 
@@ -497,32 +498,107 @@ static int ask_with_headers(int n, int value_bytes)
 
 START_TEST(too_many_or_too_large_headers_are_431)
 {
-    ck_assert_int_eq(ask_with_headers(63, 10), 200); /* and Host */
-    ck_assert_int_eq(ask_with_headers(63, 110), 200);
-    ck_assert_int_eq(ask_with_headers(64, 10), 431);
-    ck_assert_int_eq(ask_with_headers(1, 8000), 200);
-    ck_assert_int_eq(ask_with_headers(1, 8200), 431);
+    ck_assert_int_eq(ask_with_headers(35, 10), 200); /* and Host */
+    ck_assert_int_eq(ask_with_headers(35, 90), 200);
+    ck_assert_int_eq(ask_with_headers(35, 110), 431);
+    ck_assert_int_eq(ask_with_headers(36, 10), 431);
+    ck_assert_int_eq(ask_with_headers(1, 5800), 200);
+    ck_assert_int_eq(ask_with_headers(1, 5900), 431);
     ck_assert_int_eq(ask_with_headers(1, 17000), 431);
     ck_assert_int_eq(ask_with_headers(1, 100000), 431);
     ck_assert_int_eq(atomic_load(&f->handled), 3);
 }
 END_TEST
 
-/* The request has a long head too: both lie in one connection's memory. */
-START_TEST(an_answer_with_more_headers_than_have_room_is_written_without_them)
+/* The head must be there; what is sent behind it lies in the connection's memory too. The number of
+ * headers that came back; -1: the head is larger than the limit. */
+static int ask_wide(const char *head, const char *behind)
 {
     struct http_client c = http_client_open(f->port);
-    char text[4096];
-    snprintf(text, sizeof text, "GET /wide HTTP/1.1\r\nHost: h\r\nX: %04000d\r\n\r\n", 0);
-    ck_assert(http_client_send(&c, text, strlen(text)));
+    ck_assert(http_client_text(&c, head));
+    (void)http_client_text(&c, behind);
     struct http_answer a = answer_of(&c, false);
-    ck_assert_int_eq(a.status, 200);
-    int wide = 0;
+    int wide = a.status == 431 ? -1 : 0;
+    ck_assert(a.status == 431 || a.status == 200);
     for (const char *at = a.head; (at = strstr(at, "Wide: ")) != NULL; at++)
         wide++;
-    ck_assert_int_eq(wide, 3);
     http_answer_free(&a);
     http_client_close(&c);
+    return wide;
+}
+
+START_TEST(an_answer_with_more_headers_than_have_room_is_written_without_them)
+{
+    static char text[8192];
+    const int most = HTTP_ANSWER_HEADERS_BYTES_MAX / WIDE_HEADER_BYTES;
+    ck_assert_int_eq(ask_wide("GET /wide HTTP/1.1\r\nHost: h\r\n\r\n", ""), most);
+    snprintf(text, sizeof text, "GET /wide HTTP/1.1\r\nHost: h\r\nX: %04000d\r\n\r\n", 0);
+    ck_assert_int_eq(ask_wide(text, ""), most);
+    snprintf(text, sizeof text, "GET /wide HTTP/1.1\r\nHost: h\r\nX: %05000d\r\n\r\n", 0);
+    int fewer = ask_wide(text, "");
+    ck_assert(fewer < most && fewer >= HTTP_ANSWER_HEADERS_BYTES_MIN / WIDE_HEADER_BYTES);
+}
+END_TEST
+
+/* Headers, of which one is a Cookie of `cookies` parts, until there are `bytes`. */
+static void wide_head(char *out, size_t room, int headers, int cookies, size_t bytes)
+{
+    size_t at = (size_t)snprintf(out, room, "GET /wide HTTP/1.1\r\nHost: h\r\nCookie: a");
+    for (int i = 0; i < cookies; i++)
+        at += (size_t)snprintf(out + at, room - at, ";");
+    for (int i = 2; i < headers; i++)
+        at += (size_t)snprintf(out + at, room - at, "\r\nX: y");
+    int left = at + 9 < bytes ? (int)(bytes - at - 9) : 0;
+    snprintf(out + at, room - at, "\r\nZ: %0*d\r\n\r\n", left, 0);
+}
+
+START_TEST(a_head_that_is_not_refused_leaves_room_for_its_answer)
+{
+    static char head[16384], behind[8192];
+    struct rng rng = {.state = test_seed()};
+    int taken = 0, refused = 0;
+    for (size_t n = 0; n + 64 < sizeof behind; n = strlen(behind))
+        snprintf(behind + n, sizeof behind - n, "%s", GET("/hello"));
+    for (int i = 0; i < 300; i++) {
+        int headers = (int)rng_below(&rng, 38), cookies = (int)rng_below(&rng, 70);
+        if (rng_below(&rng, 2) == 0)
+            cookies = 0;
+        size_t bytes = rng_below(&rng, 6200);
+        wide_head(head, sizeof head, headers, cookies, bytes);
+        /* Where cookies do not fit libmicrohttpd's answer gets lost if there is more to read. */
+        bool lost = cookies > 0 && bytes + ((size_t)headers + (size_t)cookies + 4) * 64 > 8000;
+        int wide = ask_wide(head, !lost && rng_below(&rng, 2) == 0 ? behind : "");
+        ck_assert(wide < 0 || wide >= HTTP_ANSWER_HEADERS_BYTES_MIN / WIDE_HEADER_BYTES);
+        taken += wide >= 0;
+        refused += wide < 0;
+    }
+    ck_assert(taken > 50 && refused > 50);
+}
+END_TEST
+
+/* Such a head leaves libmicrohttpd a byte or none to read the body into. */
+START_TEST(a_large_body_behind_a_head_of_any_size_comes_in_large_pieces)
+{
+    enum { BODY = 64 * 1024, READ = 4096 };
+    static char head[8192];
+    char *body = letters(BODY);
+    struct http_client c = http_client_open(f->port);
+    for (int bytes = READ - 300;
+         bytes<READ + 300; bytes += bytes> READ - 8 && bytes < READ ? 1 : 73) {
+        int at = snprintf(head, sizeof head,
+                          "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n", BODY);
+        snprintf(head + at, sizeof head - (size_t)at, "X: %0*d\r\n\r\n", bytes - at - 7, 0);
+        ck_assert_uint_eq(strlen(head), (size_t)bytes);
+        int before = atomic_load(&f->passes);
+        ck_assert(http_client_text(&c, head) && http_client_send(&c, body, BODY));
+        struct http_answer a = answer_of(&c, false);
+        ck_assert_int_eq(a.status, 200);
+        ck_assert(a.body_n == BODY && memcmp(a.body, body, BODY) == 0);
+        ck_assert_int_lt(atomic_load(&f->passes) - before, BODY / 64);
+        http_answer_free(&a);
+    }
+    http_client_close(&c);
+    free(body);
 }
 END_TEST
 
@@ -598,6 +674,8 @@ static Suite *suite_with(Suite *s, TCase *t)
     tcase_add_test(t, a_chunked_body_beyond_the_budget_is_503_and_gives_back_what_it_had);
     tcase_add_test(t, too_many_or_too_large_headers_are_431);
     tcase_add_test(t, an_answer_with_more_headers_than_have_room_is_written_without_them);
+    tcase_add_test(t, a_head_that_is_not_refused_leaves_room_for_its_answer);
+    tcase_add_test(t, a_large_body_behind_a_head_of_any_size_comes_in_large_pieces);
     tcase_add_test(t, ten_thousand_headers_end_the_connection_and_nothing_else);
     tcase_add_test(t, a_target_that_fills_the_memory_of_a_connection_is_414);
     tcase_add_test(t, a_connection_beyond_the_limit_is_told_503);

@@ -149,7 +149,6 @@ START_TEST(what_is_received_arrives_as_it_was_and_a_part_of_it_is_refused)
 {
     struct queue_attribute a = {BYTES_OF("n"), BYTES_OF("String"), false, BYTES_OF("v")};
     struct queue_receive request = {.max = 10};
-    struct queue_received got[QUEUE_BATCH_MAX];
     struct queue_received m = {.body = BYTES_OF("body"),
                                .receive_count = 3,
                                .number = 17,
@@ -168,13 +167,13 @@ START_TEST(what_is_received_arrives_as_it_was_and_a_part_of_it_is_refused)
     struct buf b = BUF_EMPTY;
     enum err e = ERR_IO;
     arena_init(&arena, NULL, 0);
-    struct front_hop hop = {
-        .kind = FRONT_RECEIVE, .receive = &request, .arena = &arena, .received = got};
+    struct front_hop hop = {.kind = FRONT_RECEIVE, .receive = &request, .arena = &arena};
     route_answer_put(ROUTE_RECEIVE, ERR_OK, &b);
     route_received_put(&m, 1, &b);
     ck_assert_int_eq(route_hop_read(buf_bytes(&b), &hop, &e), ERR_OK);
     ck_assert_int_eq(e, ERR_OK);
     ck_assert_uint_eq(hop.received_n, 1);
+    const struct queue_received *got = hop.received;
     ck_assert(bytes_equal(got[0].body, m.body) && bytes_equal(got[0].origin, m.origin));
     ck_assert(bytes_equal(got[0].group_id, m.group_id) && bytes_equal(got[0].key, m.key));
     ck_assert(bytes_equal(got[0].dedup_id, m.dedup_id) && bytes_equal(got[0].trace, m.trace));

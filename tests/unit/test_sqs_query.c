@@ -20,7 +20,7 @@ static void setup(void)
 {
     arena_init(&arena, NULL, 0);
     fault = (struct sqs_fault){.arena = &arena};
-    form = (struct sqs_form){NULL, 0};
+    form = (struct sqs_form){0};
 }
 
 static void teardown(void)
