@@ -193,6 +193,68 @@ START_TEST(garbage_is_no_receipt)
 }
 END_TEST
 
+/* What follows was made from the head of receipt.c with another HMAC and another base64. */
+static const struct receipt known_receipt = {
+    .topic = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
+    .partition = 7,
+    .lease = {.gid = 1, .generation = 2, .number = 345, .id = {6, 789}},
+};
+
+static void known_keys(struct queue *q)
+{
+    digest_hmac_init(&q->receipt_key, BYTES_OF("the key"));
+    digest_hmac_init(&q->receipt_key_previous, BYTES_OF("the key before"));
+}
+
+static void ck_assert_known_receipt(const struct queue *q, const char *text)
+{
+    struct receipt got = {.partition = 0};
+    ck_assert_int_eq(receipt_read(q, bytes_of_text(text), &got), ERR_OK);
+    ck_assert_mem_eq(got.topic.at, known_receipt.topic.at, sizeof got.topic.at);
+    ck_assert_uint_eq(got.partition, 7);
+    ck_assert_uint_eq(got.lease.gid, 1);
+    ck_assert_uint_eq(got.lease.generation, 2);
+    ck_assert_uint_eq(got.lease.number, 345);
+    ck_assert_uint_eq(got.lease.id.epoch, 6);
+    ck_assert_uint_eq(got.lease.id.counter, 789);
+}
+
+START_TEST(a_receipt_is_written_as_its_format_says)
+{
+    static struct queue q;
+    char text[QUEUE_RECEIPT_TEXT_MAX + 1];
+    known_keys(&q);
+    receipt_write(&q, &known_receipt, text);
+    ck_assert_str_eq(text, "AgECAwQFBgcICQoLDA0ODxAHAAEAAAACAAAAAAAAAFkBAAAAAAAABgAAAAAAAAAVAwAA"
+                           "AAAAAAfyGOtUFUJIUByR6vnGp5E");
+    ck_assert_known_receipt(&q, text);
+    ck_assert_known_receipt(&q, /* under the key before */
+                            "AgECAwQFBgcICQoLDA0ODxAHAAEAAAACAAAAAAAAAFkBAAAAAAAABgAAAAAAAAAVAwAA"
+                            "AAAAABv0asSsulWu_tBKynbu038");
+}
+END_TEST
+
+START_TEST(a_receipt_of_the_format_before_is_still_taken)
+{
+    static struct queue q;
+    static const char old[] = "AQECAwQFBgcICQoLDA0ODxAHAAAAAQAAAAIAAAAAAAAAWQEAAAAAAAAGAAAAAAAAAB"
+                              "UDAAAAAAAAL1Zittl3hHp7nBZQUJ6pxg";
+    char text[sizeof old];
+    struct receipt got;
+    known_keys(&q);
+    ck_assert_known_receipt(&q, old);
+    ck_assert_known_receipt(&q, "AQECAwQFBgcICQoLDA0ODxAHAAAAAQAAAAIAAAAAAAAAWQEAAAAAAAAGAAAAAAAAAB"
+                                "UDAAAAAAAAGKt6H2hvWTLNgML5AgGTTQ");
+    for (size_t i = 0; i + 1 < sizeof old; i++) {
+        memcpy(text, old, sizeof text);
+        text[i] = text[i] == 'B' ? 'C' : 'B';
+        ck_assert_int_eq(receipt_read(&q, bytes_of_text(text), &got), ERR_INVALID);
+    }
+    for (size_t n = 0; n + 1 < sizeof old; n++)
+        ck_assert_int_eq(receipt_read(&q, (struct bytes){old, n}, &got), ERR_INVALID);
+}
+END_TEST
+
 START_TEST(an_answer_that_could_not_be_written_gives_its_messages_back)
 {
     send_text("q", "a");
@@ -376,6 +438,8 @@ TCase *tcase_verbs(void)
     tcase_add_test(t, extend_counts_from_now_and_zero_frees_at_once);
     tcase_add_test(t, no_lease_lasts_twelve_hours_from_its_receive);
     tcase_add_test(t, garbage_is_no_receipt);
+    tcase_add_test(t, a_receipt_is_written_as_its_format_says);
+    tcase_add_test(t, a_receipt_of_the_format_before_is_still_taken);
     tcase_add_test(t, an_answer_that_could_not_be_written_gives_its_messages_back);
     tcase_add_test(t, delays_end_when_they_are_due_whoever_set_them);
     tcase_add_test(t, purge_takes_all_that_was_sent_before_and_nothing_after);
