@@ -66,7 +66,8 @@ void buf_put_format(struct buf *b, const char *format, ...)
 
 void buf_put_u8(struct buf *b, uint8_t v)
 {
-    buf_put(b, &v, 1);
+    buf_reserve(b, 1);
+    b->at[b->n++] = (char)v;
 }
 
 void buf_put_u16(struct buf *b, uint16_t v)
@@ -94,6 +95,10 @@ void buf_put_varint(struct buf *b, uint64_t v)
 {
     unsigned char word[10];
     size_t n = 0;
+    if (v < 0x80) { /* most are */
+        buf_put_u8(b, (uint8_t)v);
+        return;
+    }
     while (v >= 0x80) {
         word[n++] = (unsigned char)(v | 0x80);
         v >>= 7;
@@ -116,49 +121,54 @@ size_t varint_bytes(uint64_t v)
     return n;
 }
 
+/* Between the machine's order and little-endian, either way. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define LE16(v) __builtin_bswap16(v)
+#define LE32(v) __builtin_bswap32(v)
+#define LE64(v) __builtin_bswap64(v)
+#else
+#define LE16(v) (v)
+#define LE32(v) (v)
+#define LE64(v) (v)
+#endif
+
 void le_store_u16(void *at, uint16_t v)
 {
-    unsigned char *p = at;
-    p[0] = (unsigned char)v;
-    p[1] = (unsigned char)(v >> 8);
+    v = LE16(v);
+    memcpy(at, &v, sizeof v);
 }
 
 void le_store_u32(void *at, uint32_t v)
 {
-    unsigned char *p = at;
-    for (int i = 0; i < 4; i++)
-        p[i] = (unsigned char)(v >> (8 * i));
+    v = LE32(v);
+    memcpy(at, &v, sizeof v);
 }
 
 void le_store_u64(void *at, uint64_t v)
 {
-    unsigned char *p = at;
-    for (int i = 0; i < 8; i++)
-        p[i] = (unsigned char)(v >> (8 * i));
+    v = LE64(v);
+    memcpy(at, &v, sizeof v);
 }
 
 uint16_t le_load_u16(const void *at)
 {
-    const unsigned char *p = at;
-    return (uint16_t)(p[0] | p[1] << 8);
+    uint16_t v;
+    memcpy(&v, at, sizeof v);
+    return LE16(v);
 }
 
 uint32_t le_load_u32(const void *at)
 {
-    const unsigned char *p = at;
-    uint32_t v = 0;
-    for (int i = 3; i >= 0; i--)
-        v = v << 8 | p[i];
-    return v;
+    uint32_t v;
+    memcpy(&v, at, sizeof v);
+    return LE32(v);
 }
 
 uint64_t le_load_u64(const void *at)
 {
-    const unsigned char *p = at;
-    uint64_t v = 0;
-    for (int i = 7; i >= 0; i--)
-        v = v << 8 | p[i];
-    return v;
+    uint64_t v;
+    memcpy(&v, at, sizeof v);
+    return LE64(v);
 }
 
 struct bytes cursor_bytes(struct cursor *c, size_t n)
@@ -200,6 +210,10 @@ uint64_t cursor_u64(struct cursor *c)
 uint64_t cursor_varint(struct cursor *c)
 {
     uint64_t v = 0;
+    if (!c->bad && c->left > 0 && (*c->at & 0x80) == 0) { /* most have one byte */
+        c->left--;
+        return *c->at++;
+    }
     for (unsigned shift = 0; shift < 70; shift += 7) {
         uint8_t byte = cursor_u8(c);
         if (c->bad || (shift == 63 && byte > 1))

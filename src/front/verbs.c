@@ -41,22 +41,51 @@ static void send_here(struct front_verb *v)
     }
 }
 
-static enum err change_here(struct front_verb *v, const struct front_item *item)
+/* Deletes that follow one another are given to the queue together. */
+static void change_all(struct queue_topic *t, struct front_change *changes, size_t n, bool strict,
+                       struct queue_wait *w)
 {
-    if (item->is_delete)
-        return queue_delete(v->topic, item->receipt, v->strict, v->wait);
-    return queue_extend(v->topic, item->receipt, item->visibility_ms, v->strict, v->wait);
+    for (size_t i = 0; i < n;) {
+        struct bytes receipts[QUEUE_BATCH_MAX];
+        enum err errs[QUEUE_BATCH_MAX];
+        size_t k = 0;
+        for (; i + k < n && k < QUEUE_BATCH_MAX && changes[i + k].is_delete; k++)
+            receipts[k] = changes[i + k].receipt;
+        if (k == 0) {
+            struct front_change *x = &changes[i++];
+            x->err = queue_extend(t, x->receipt, x->visibility_ms, strict, w);
+            continue;
+        }
+        queue_delete_many(t, receipts, k, strict, errs, w);
+        for (size_t j = 0; j < k; j++)
+            changes[i++].err = errs[j];
+    }
+}
+
+static void change_here(struct front_verb *v)
+{
+    struct front_change *changes =
+        arena_get(http_arena(v->call->http), v->local_n * sizeof *changes);
+    for (size_t i = 0; i < v->local_n; i++)
+        changes[i] = (struct front_change){
+            .receipt = v->local[i]->receipt,
+            .is_delete = v->local[i]->is_delete,
+            .visibility_ms = v->local[i]->visibility_ms,
+        };
+    change_all(v->topic, changes, v->local_n, v->strict, v->wait);
+    for (size_t i = 0; i < v->local_n; i++)
+        v->local[i]->err = changes[i].err;
 }
 
 static void act_here(struct front_verb *v)
 {
     if (v->kind == FRONT_SEND && v->local_n > 0)
         send_here(v);
+    if (v->kind == FRONT_CHANGE && v->local_n > 0)
+        change_here(v);
     for (size_t i = 0; i < v->local_n; i++) {
         struct front_item *item = v->local[i];
-        if (v->kind == FRONT_CHANGE)
-            item->err = change_here(v, item);
-        else if (v->kind == FRONT_PURGE)
+        if (v->kind == FRONT_PURGE)
             item->err =
                 queue_purge_place(v->topic, v->group, item->partition, &item->finished, v->wait);
         else if (v->kind == FRONT_COUNT)
@@ -447,11 +476,7 @@ void front_change(struct front_call *c, struct queue_topic *t, struct queue_wait
                   struct front_change *changes, size_t n, bool strict, front_step *next)
 {
     if (c->links == NULL || n == 0) {
-        for (size_t i = 0; i < n; i++) {
-            struct front_change *x = &changes[i];
-            x->err = x->is_delete ? queue_delete(t, x->receipt, strict, w)
-                                  : queue_extend(t, x->receipt, x->visibility_ms, strict, w);
-        }
+        change_all(t, changes, n, strict, w);
         front_call_commit(c, w, next);
         return;
     }

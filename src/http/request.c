@@ -221,11 +221,16 @@ static void address_show(const union address *a, char out[HTTP_ADDRESS_TEXT_MAX 
 
 void http_peer_address(const struct http_request *r, char out[HTTP_ADDRESS_TEXT_MAX + 1])
 {
+    const union MHD_ConnectionInfo *info = NULL;
     union address peer;
-    socklen_t n = sizeof peer;
     out[0] = '\0';
-    if (r->conn != NULL && getpeername(r->conn->fd, &peer.any, &n) == 0)
-        address_show(&peer, out);
+    if (r->conn != NULL) /* as it was accepted, without asking the kernel again */
+        info = MHD_get_connection_info(r->conn->mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (info == NULL || info->client_addr == NULL)
+        return;
+    bool v6 = info->client_addr->sa_family == AF_INET6;
+    memcpy(&peer, info->client_addr, v6 ? sizeof peer.v6 : sizeof peer.v4);
+    address_show(&peer, out);
 }
 
 void http_own_address(const struct http_request *r, char out[HTTP_ADDRESS_TEXT_MAX + 1],

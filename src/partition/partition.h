@@ -92,9 +92,9 @@ struct partition_grant {
     struct partition_pick picks[PARTITION_RECEIVE_MAX];
     struct record lease; /* its numbers point into `runs` */
     struct record_runs runs;
-    size_t moves_n;
-    struct record moves[PARTITION_MOVES_MAX];
-    uint32_t move_bytes[PARTITION_MOVES_MAX]; /* of each one's message, for SIZES */
+    size_t moves_n; /* at most PARTITION_MOVES_MAX; room is made by the first */
+    struct record *moves;
+    uint32_t *move_bytes; /* of each one's message, for SIZES */
 };
 
 struct partition_receive {

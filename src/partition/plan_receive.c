@@ -20,12 +20,16 @@ void partition_grant_init(struct partition_grant *g)
 {
     g->picks_n = 0;
     g->moves_n = 0;
+    g->moves = NULL;
+    g->move_bytes = NULL;
     record_runs_init(&g->runs);
 }
 
 void partition_grant_fini(struct partition_grant *g)
 {
     record_runs_fini(&g->runs);
+    mem_free(g->moves);
+    mem_free(g->move_bytes);
 }
 
 /* Whether the receives that count here are used up. Those before a move do not: a message that came
@@ -43,17 +47,22 @@ static uint32_t add_receives(uint32_t a, uint32_t b)
 static void add_move(struct receive *r, const struct partition_header *h, struct uuid target,
                      uint32_t receive_count)
 {
-    struct record *move = &r->out->moves[r->out->moves_n];
+    struct partition_grant *out = r->out;
+    if (out->moves == NULL) {
+        out->moves = mem_resize(NULL, PARTITION_MOVES_MAX * sizeof out->moves[0]);
+        out->move_bytes = mem_resize(NULL, PARTITION_MOVES_MAX * sizeof out->move_bytes[0]);
+    }
+    struct record *move = &out->moves[out->moves_n];
     memset(move, 0, sizeof *move);
     move->type = RECORD_MOVE;
     move->move = (struct record_move){
         .gid = r->g->gid,
         .number = h->number,
-        .seq = r->p->moves.next_seq + r->out->moves_n,
+        .seq = r->p->moves.next_seq + out->moves_n,
         .target = target,
         .receive_count = receive_count,
     };
-    r->out->move_bytes[r->out->moves_n++] = h->message_bytes;
+    out->move_bytes[out->moves_n++] = h->message_bytes;
 }
 
 static enum verdict offer_to_redrive(struct receive *r, const struct partition_header *h)

@@ -272,6 +272,7 @@ static enum err take_first(struct plog_log *l, uint64_t number, uint64_t offset,
     l->start_offset = next;
     l->start_number = next_number;
     lock_give(&l->lk);
+    kept_drop(l);
     *segment = first;
     return ERR_OK;
 }

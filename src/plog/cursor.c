@@ -5,6 +5,8 @@
 #include "plog/inside.h"
 #include "plog/reader.h"
 
+enum { NEAR_BYTES = 64 << 10 }; /* what a reading that goes on passes over for its next message */
+
 /* What a cursor keeps between calls. */
 struct reading {
     size_t read_ahead_bytes;
@@ -55,6 +57,17 @@ static void enter_lent(struct reading *r, struct plog_batch *b)
 {
     r->lent = b;
     enter_batch(r, buf_bytes(&b->bytes), &b->h);
+}
+
+void reading_free(struct plog *p, struct reading *r)
+{
+    if (r->lent != NULL)
+        cache_give_back(&p->cache, r->lent);
+    if (r->file_open) {
+        p->disk->close(p->disk->self, r->file.file);
+        buf_fini(&r->file.window);
+    }
+    mem_free(r);
 }
 
 static enum err open_segment(struct plog_log *l, struct reading *r, uint64_t key, bool by_number)
@@ -173,6 +186,50 @@ static enum err find_number(struct plog_log *l, struct reading *r, uint64_t numb
     return e == ERR_OK ? read_to(l, r, number, true) : e;
 }
 
+/* Reads on, from a batch whose next message has the number or a lower one, to the batch that holds
+ * it. Whatever the error, the number is to be searched for, and that tells what is wrong. */
+static enum err read_on(struct reading *r, uint64_t number)
+{
+    uint64_t from = r->file.position, end;
+    if (number < batch_end_number(&r->h))
+        return ERR_OK;
+    enum err e = batch_reader_end(&r->file, &end);
+    while (e == ERR_OK && r->file.position - from < NEAR_BYTES) {
+        struct bytes whole;
+        struct batch_header h;
+        uint64_t expected = batch_end(&r->h);
+        e = batch_reader_next(&r->file, end, &whole, &h);
+        if (e == ERR_OK && (h.base_offset != expected || h.gap))
+            e = ERR_NOT_FOUND;
+        if (e != ERR_OK)
+            return e;
+        enter_batch(r, whole, &h);
+        if (number < batch_end_number(&h))
+            return ERR_OK;
+    }
+    return e == ERR_OK ? ERR_NOT_FOUND : e;
+}
+
+/* What another cursor has left open, if it can go on to the message. */
+static struct reading *go_on(struct plog_log *l, uint64_t number)
+{
+    struct reading *r = kept_take(&l->plog->kept, l, number);
+    if (r == NULL)
+        return NULL;
+    if (r->cuts == atomic_load_explicit(&l->cuts, memory_order_acquire) &&
+        read_on(r, number) == ERR_OK)
+        return r;
+    reading_free(l->plog, r);
+    return NULL;
+}
+
+static bool may_be_kept(const struct plog_log *l, const struct reading *r)
+{
+    return r->file_open && r->lent == NULL && r->in_batch &&
+           r->file.window.room <= KEPT_WINDOW_BYTES_MAX &&
+           r->cuts == atomic_load_explicit(&l->cuts, memory_order_acquire);
+}
+
 /* The records are those that the header counts: offsets and numbers lead from batch to batch. */
 static enum err check_place(const struct reading *r, bool message)
 {
@@ -284,10 +341,15 @@ enum err plog_cursor_at_number(struct plog_log *l, uint64_t number, size_t read_
         return ERR_GONE;
     if (number >= plog_committed_number(l))
         return ERR_NOT_FOUND;
-    struct plog_cursor made;
-    cursor_begin(l, read_ahead_bytes, &made);
-    struct reading *r = reading_of(&made);
-    enum err e = find_number(l, r, number);
+    struct plog_cursor made = {.log = l};
+    struct reading *r = go_on(l, number);
+    enum err e = ERR_OK;
+    made.priv[0] = r;
+    if (r == NULL) {
+        cursor_begin(l, read_ahead_bytes, &made);
+        r = reading_of(&made);
+        e = find_number(l, r, number);
+    }
     while (e == ERR_OK) {
         struct reading before = *r;
         struct plog_entry entry;
@@ -306,10 +368,10 @@ enum err plog_cursor_at_number(struct plog_log *l, uint64_t number, size_t read_
 void plog_cursor_close(struct plog_cursor *c)
 {
     struct reading *r = reading_of(c);
-    if (r == NULL)
-        return;
-    leave_batch(c->log, r);
-    leave_file(r);
-    mem_free(r);
+    struct plog *p = c->log->plog;
+    if (r != NULL && may_be_kept(c->log, r))
+        r = kept_put(&p->kept, c->log, r->number, r);
+    if (r != NULL)
+        reading_free(p, r);
     c->priv[0] = NULL;
 }

@@ -73,6 +73,7 @@ void cut_set_end(struct plog_log *l, const struct tail *to)
     lock_give(&p->commit_lk);
     atomic_fetch_add_explicit(&l->cuts, 1, memory_order_release);
     cache_cut(&p->cache, &l->ring, to->offset);
+    kept_drop(l);
     write_forget_late(l);
     segment_close_file(l);
 }

@@ -20,6 +20,7 @@
 #include "plog/copy.h"
 #include "plog/copy_file.h"
 #include "plog/journal.h"
+#include "plog/kept.h"
 #include "plog/plog.h"
 #include "plog/segment.h"
 
@@ -125,6 +126,7 @@ struct plog {
     int lock_file;
     char store_uuid[37];
     struct cache cache;
+    struct kept kept;
     atomic_bool failed;
     _Atomic int64_t sync_average_us;
     _Atomic size_t unwritten_bytes; /* of batches that wait for a round */

@@ -39,12 +39,14 @@ static void plog_free(struct plog *p)
         struct plog_log *l = p->logs[--p->logs_n];
         segment_close_file(l);
         cache_drop_ring(&p->cache, &l->ring);
+        kept_drop(l);
         log_unref(l);
     }
     journal_close(p);
     if (p->lock_file >= 0)
         p->disk->close(p->disk->self, p->lock_file);
     cache_fini(&p->cache);
+    kept_fini(&p->kept);
     lock_signal_fini(&p->commit_signal);
     lock_fini(&p->commit_lk);
     mem_free(p->logs);
@@ -61,6 +63,7 @@ static struct plog *plog_new(const struct plog_options *o)
     p->disk = o->disk;
     p->lock_file = -1;
     cache_init(&p->cache, o->cache_bytes);
+    kept_init(&p->kept);
     lock_init(&p->commit_lk, LOCK_RANK_COMMIT);
     lock_signal_init(&p->commit_signal);
     STAILQ_INIT(&p->work);
@@ -210,6 +213,7 @@ enum err plog_remove(struct plog *p, struct plog_log *l)
     enum err e = round_do(p, &work);
     if (e == ERR_OK) {
         cache_drop_ring(&p->cache, &l->ring);
+        kept_drop(l);
         e = log_remove_dirs(l);
         if (e != ERR_OK)
             store_fail(p, "removing a log's files", e);

@@ -151,6 +151,7 @@ static void change_list(const struct swap *s)
     for (size_t i = 1; i < s->sources_n; i++)
         segment_list_drop(&l->segments, place + 1);
     lock_give(&l->lk);
+    kept_drop(l);
 }
 
 static void end(const struct swap *s, bool renamed, bool indexed)

@@ -52,7 +52,8 @@ static void put_sizes(struct appending *a, struct size *sizes, size_t n)
 {
     struct partition_sizes s;
     partition_sizes_init(&s);
-    qsort(sizes, n, sizeof sizes[0], by_number);
+    if (n > 1)
+        qsort(sizes, n, sizeof sizes[0], by_number);
     for (size_t i = 0; i < n; i++)
         if (sizes[i].bytes > 0 && (i == 0 || sizes[i].number != sizes[i - 1].number) &&
             partition_size_missing(a->p->state, sizes[i].number))

@@ -311,20 +311,19 @@ static void take_share(struct queue_topic *t, struct redrive_config *r)
 
 static void step_all(struct queue_topic *t, struct redrive_config *r, struct redrive_report *report)
 {
-    struct partition_grant *grant = mem_new(sizeof *grant);
+    struct partition_grant grant;
     size_t n = 0, max = redrive_allowed(t, r);
     bool open = false;
-    partition_grant_init(grant);
+    partition_grant_init(&grant);
     max = max < STEP_MESSAGES_MAX ? max : STEP_MESSAGES_MAX;
     for (uint32_t i = 0; i < t->partitions_n; i++) {
         struct queue_partition *p = &t->partitions[i];
         if (!is_led_here(p) || r->ends[i] == 0)
             continue;
-        n += step_at(p, r, max - n, grant, report);
+        n += step_at(p, r, max - n, &grant, report);
         open = open || redrive_is_open(p);
     }
-    partition_grant_fini(grant);
-    mem_free(grant);
+    partition_grant_fini(&grant);
     windows_bound(t->q);
     redrive_pay(t, r, n);
     if (n > 0)

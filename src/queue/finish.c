@@ -30,62 +30,100 @@ static enum receipt_rule rule_of(const struct queue_topic *t, bool strict)
     return t->fifo || strict ? RECEIPT_CURRENT : RECEIPT_ANY;
 }
 
-/* One delete. */
+/* One delete of several. */
 struct finishing {
-    enum receipt_rule rule;
+    struct receipt receipt;
     uint32_t bytes; /* of the message, once `asked`; 0: it cannot be read */
     bool asked;
-    struct record_runs runs;
+    enum err err; /* ERR_NEED: not settled yet */
 };
 
 /* ERR_NEED: the message's size is wanted. It is known unless a crash lost the lease, or a version
  * that knew of no sizes gave it. */
-static enum err finish_locked(struct queue_partition *p, const struct partition_receipt *lease,
-                              struct finishing *f, struct queue_wait *w)
+static enum err finish_one_locked(struct appending *a, const struct partition_view *view,
+                                  const struct finishing *f, enum receipt_rule rule)
 {
     struct record done;
-    enum err e = partition_check_locked(p, 0);
-    if (e != ERR_OK)
-        return e;
-    struct partition_view view = partition_view_locked(p, queue_topic_config(p->topic));
-    e = partition_plan_done(p->state, &view, lease, f->rule, &done, &f->runs);
-    if (e == ERR_OK && !f->asked && partition_size_missing(p->state, lease->number))
-        return ERR_NEED;
+    struct record_runs runs;
+    const struct partition *state = a->p->state;
+    record_runs_init(&runs);
+    enum err e = partition_plan_done(state, view, &f->receipt.lease, rule, &done, &runs);
+    if (e == ERR_OK && !f->asked && partition_size_missing(state, f->receipt.lease.number))
+        e = ERR_NEED;
     if (e == ERR_OK) {
-        struct appending a;
-        append_begin_locked(&a, p, view.now_ms);
-        account_size_locked(&a, lease->number, f->bytes);
-        append_put_locked(&a, &done);
-        append_end_locked(&a, true);
+        account_size_locked(a, f->receipt.lease.number, f->bytes);
+        append_put_locked(a, &done);
     }
-    wait_mark_locked(w, p);
+    record_runs_fini(&runs);
     return e;
+}
+
+/* Those of one partition that are not settled, as one batch. */
+static void finish_some(struct queue_partition *p, struct finishing *all, size_t n,
+                        enum receipt_rule rule, struct queue_wait *w)
+{
+    struct partition_view view;
+    struct appending a;
+    lock_take(&p->lk);
+    enum err e = partition_check_locked(p, 0);
+    if (e == ERR_OK) {
+        view = partition_view_locked(p, queue_topic_config(p->topic));
+        append_begin_locked(&a, p, view.now_ms);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (all[i].err == ERR_NEED && all[i].receipt.partition == p->index)
+            all[i].err = e != ERR_OK ? e : finish_one_locked(&a, &view, &all[i], rule);
+    if (e == ERR_OK) {
+        append_end_locked(&a, true);
+        wait_mark_locked(w, p);
+    }
+    lock_give(&p->lk);
+}
+
+/* Twice at most: the second time all sizes are known, or known to be lost. */
+static void finish_all(struct queue_topic *t, struct finishing *all, size_t n,
+                       enum receipt_rule rule, struct queue_wait *w)
+{
+    for (size_t i = 0; i < n; i++)
+        if (all[i].err == ERR_NEED)
+            finish_some(&t->partitions[all[i].receipt.partition], all, n, rule, w);
+    for (size_t i = 0; i < n; i++) {
+        struct queue_partition *p = &t->partitions[all[i].receipt.partition];
+        if (all[i].err != ERR_NEED)
+            continue;
+        all[i].bytes = account_size_read(p, all[i].receipt.lease.number);
+        all[i].asked = true;
+        finish_some(p, &all[i], 1, rule, w);
+    }
+}
+
+void queue_delete_many(struct queue_topic *t, const struct bytes *receipts, size_t n, bool strict,
+                       enum err *errs, struct queue_wait *w)
+{
+    struct finishing all[QUEUE_BATCH_MAX];
+    size_t deleted = 0;
+    CHECK(n <= QUEUE_BATCH_MAX);
+    enum err e = topic_check(t);
+    for (size_t i = 0; i < n; i++) {
+        all[i] = (struct finishing){.err = e};
+        if (e == ERR_OK)
+            all[i].err = receipt_of(t, receipts[i], strict, &all[i].receipt);
+        if (all[i].err == ERR_OK)
+            all[i].err = ERR_NEED;
+    }
+    finish_all(t, all, n, rule_of(t, strict), w);
+    for (size_t i = 0; i < n; i++) {
+        errs[i] = all[i].err;
+        deleted += errs[i] == ERR_OK;
+    }
+    if (deleted > 0)
+        STAT_ADD(t->q, deleted, deleted);
 }
 
 enum err queue_delete(struct queue_topic *t, struct bytes text, bool strict, struct queue_wait *w)
 {
-    struct receipt receipt;
-    enum err e = topic_check(t);
-    if (e == ERR_OK)
-        e = receipt_of(t, text, strict, &receipt);
-    if (e != ERR_OK)
-        return e;
-    struct queue_partition *p = &t->partitions[receipt.partition];
-    struct finishing f = {.rule = rule_of(t, strict)};
-    record_runs_init(&f.runs);
-    lock_take(&p->lk);
-    e = finish_locked(p, &receipt.lease, &f, w);
-    lock_give(&p->lk);
-    if (e == ERR_NEED) {
-        f.bytes = account_size_read(p, receipt.lease.number);
-        f.asked = true;
-        lock_take(&p->lk);
-        e = finish_locked(p, &receipt.lease, &f, w);
-        lock_give(&p->lk);
-    }
-    record_runs_fini(&f.runs);
-    if (e == ERR_OK)
-        STAT_ADD(t->q, deleted, 1);
+    enum err e;
+    queue_delete_many(t, &text, 1, strict, &e, w);
     return e;
 }
 

@@ -328,6 +328,10 @@ void queue_poll_end(struct queue_poll *p, bool passes_on);
  * strict. On standard topics, unless strict, any handle the message ever had works, as on AWS. */
 enum err queue_delete(struct queue_topic *t, struct bytes receipt, bool strict,
                       struct queue_wait *w) MUST_USE;
+/* Up to QUEUE_BATCH_MAX at once, each with its own error: those of one partition are one batch in
+ * its log, so they cost little more than one. */
+void queue_delete_many(struct queue_topic *t, const struct bytes *receipts, size_t n, bool strict,
+                       enum err *errs, struct queue_wait *w);
 /* The lease ends visibility_ms from now; 0 = at once. ERR_FULL: beyond 12 h since the receive. */
 enum err queue_extend(struct queue_topic *t, struct bytes receipt, int64_t visibility_ms,
                       bool strict, struct queue_wait *w) MUST_USE;

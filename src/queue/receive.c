@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/mem.h"
 #include "queue/copy_inside.h"
 #include "queue/spread.h"
 #include "queue/state.h"
@@ -13,7 +12,7 @@
 enum {
     FILLS_MAX = 1000,       /* NEEDs that one receive may answer */
     FILLS_AHEAD_MAX = 20,   /* of them, those that only look for other tenants' messages */
-    BODY_READ_AHEAD = 4096, /* one message is wanted, plog reads at least a batch */
+    BODY_READ_AHEAD = 16 << 10, /* the next receive goes on from there */
 };
 
 /* One call. */
@@ -28,7 +27,7 @@ struct receiving {
     struct queue_received *out;
     size_t n;
     size_t body_bytes;
-    struct attempt_message leased[QUEUE_BATCH_MAX]; /* with an attempt id: what `out` holds */
+    struct attempt_message *leased; /* room for QUEUE_BATCH_MAX; what `out` holds */
     bool dead_letter;
     struct uuid dead_letter_topic;
     struct partition_grant *grant;
@@ -193,13 +192,13 @@ static enum err receive_around(struct receiving *r)
 
 static enum err receive_fresh(struct receiving *r)
 {
+    struct partition_grant grant;
     r->n = 0;
     find_dead_letter(r);
-    r->grant = mem_resize(NULL, sizeof *r->grant); /* 29 KB that need no zeros */
-    partition_grant_init(r->grant);
+    partition_grant_init(&grant);
+    r->grant = &grant;
     enum err e = receive_around(r);
-    partition_grant_fini(r->grant);
-    mem_free(r->grant);
+    partition_grant_fini(&grant);
     windows_bound(r->t->q);
     if (e == ERR_OK && r->n > 0 && r->t->fifo && r->request->attempt_id.n > 0)
         attempt_note(r->t, r->request->attempt_id, r->leased, r->n);
@@ -211,6 +210,7 @@ static enum err receive(struct queue_topic *t, const struct queue_receive *reque
                         struct queue_wait *w)
 {
     CHECK(request->max >= 1 && request->max <= QUEUE_BATCH_MAX);
+    struct attempt_message leased[QUEUE_BATCH_MAX];
     struct receiving r = {.t = t,
                           .config = queue_topic_config(t),
                           .request = request,
@@ -218,7 +218,8 @@ static enum err receive(struct queue_topic *t, const struct queue_receive *reque
                           .arena = arena,
                           .here = here,
                           .w = w,
-                          .out = out};
+                          .out = out,
+                          .leased = leased};
     enum err e = topic_check(t);
     if (e == ERR_OK && r.ws == NULL)
         e = topic_no_group(t);

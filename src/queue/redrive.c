@@ -365,22 +365,21 @@ size_t redrive_plan(struct queue_partition *p, const struct redrive_config *r, s
 static size_t plan_all(struct queue_topic *t, const struct redrive_config *r, size_t max,
                        bool *empty)
 {
-    struct partition_grant *grant = mem_new(sizeof *grant);
+    struct partition_grant grant;
     size_t n = 0;
     *empty = max > 0;
-    partition_grant_init(grant);
+    partition_grant_init(&grant);
     for (uint32_t i = 0; i < t->partitions_n && n < max; i++) {
         struct queue_partition *p = &t->partitions[i];
         bool none = false;
         if (p->closed)
             continue;
         if (!redrive_is_open(p))
-            n += redrive_plan(p, r, max - n, grant, &none);
+            n += redrive_plan(p, r, max - n, &grant, &none);
         *empty = *empty && none;
     }
     *empty = *empty && n == 0;
-    partition_grant_fini(grant);
-    mem_free(grant);
+    partition_grant_fini(&grant);
     windows_bound(t->q);
     return n;
 }

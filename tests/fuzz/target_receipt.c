@@ -24,7 +24,7 @@ static void broker_init(struct queue *q, const char *key, const char *previous)
 
 static struct receipt receipt_take(struct cursor *c)
 {
-    struct receipt r = {.partition = cursor_u32(c)};
+    struct receipt r = {.partition = cursor_u32(c) & UINT16_MAX};
     r.lease.gid = cursor_u32(c);
     r.lease.generation = cursor_u64(c);
     r.lease.number = cursor_u64(c);

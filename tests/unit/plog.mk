@@ -34,6 +34,12 @@ tests_unit_test_plog_SOURCES = tests/unit/test_plog.c tests/unit/test_plog_marks
 tests_unit_test_plog_CFLAGS = $(TEST_CFLAGS)
 tests_unit_test_plog_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a $(CHECK_LIBS)
 
+TEST_RUNNERS += tests/unit/test_plog_kept
+tests_unit_test_plog_kept_SOURCES = tests/unit/test_plog_kept.c
+tests_unit_test_plog_kept_CFLAGS = $(TEST_CFLAGS)
+tests_unit_test_plog_kept_LDADD = libtestlib.a libplogtest.a libplog.a libdisk.a libbase.a \
+	$(CHECK_LIBS)
+
 TEST_RUNNERS += tests/unit/test_plog_journal
 tests_unit_test_plog_journal_SOURCES = tests/unit/test_plog_journal.c
 tests_unit_test_plog_journal_CFLAGS = $(TEST_CFLAGS)

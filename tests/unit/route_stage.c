@@ -414,11 +414,12 @@ static enum err end_lease(struct queue_topic *t, struct bytes receipt, enum stor
     return ERR_OK;
 }
 
-enum err queue_delete(struct queue_topic *t, struct bytes receipt, bool strict,
-                      struct queue_wait *w)
+void queue_delete_many(struct queue_topic *t, const struct bytes *receipts, size_t n, bool strict,
+                       enum err *errs, struct queue_wait *w)
 {
     (void)strict;
-    return end_lease(t, receipt, STORED_DELETED, w);
+    for (size_t i = 0; i < n; i++)
+        errs[i] = end_lease(t, receipts[i], STORED_DELETED, w);
 }
 
 enum err queue_extend(struct queue_topic *t, struct bytes receipt, int64_t visibility_ms,

@@ -432,6 +432,29 @@ START_TEST(a_string_may_be_escaped_in_pieces)
 }
 END_TEST
 
+/* One byte of each kind, at each place of a text that is long enough for whole plain blocks. */
+START_TEST(one_byte_in_need_of_an_escape_is_seen_wherever_it_stands)
+{
+    static const unsigned char kinds[] = {'"', '\\', 0, 0x1f, 0x20, 0x7f, 0x80, 0xff};
+    unsigned char raw[300];
+    memset(raw, 'm', sizeof raw);
+    for (size_t k = 0; k < sizeof kinds; k++) {
+        for (size_t i = 0; i < sizeof raw; i++) {
+            struct buf whole = BUF_EMPTY, parts = BUF_EMPTY;
+            raw[i] = kinds[k];
+            json_escape(&whole, (struct bytes){raw, sizeof raw});
+            for (size_t at = 0; at < sizeof raw; at++)
+                json_escape(&parts, (struct bytes){raw + at, 1});
+            ck_assert(bytes_equal(buf_bytes(&whole), buf_bytes(&parts)));
+            ck_assert_uint_eq(whole.n, sizeof raw + (k < 2 ? 1 : k < 4 ? 5 : 0));
+            raw[i] = 'm';
+            buf_fini(&whole);
+            buf_fini(&parts);
+        }
+    }
+}
+END_TEST
+
 Suite *suite_new(void)
 {
     Suite *s = suite_create("json");
@@ -456,6 +479,7 @@ Suite *suite_new(void)
     tcase_add_test(t, the_writer_sets_commas_and_escapes);
     tcase_add_test(t, what_is_written_is_read_back);
     tcase_add_test(t, a_string_may_be_escaped_in_pieces);
+    tcase_add_test(t, one_byte_in_need_of_an_escape_is_seen_wherever_it_stands);
     suite_add_tcase(s, t);
     return s;
 }

@@ -152,6 +152,35 @@ START_TEST(what_is_not_led_here_is_neither_received_nor_counted_nor_purged)
 }
 END_TEST
 
+START_TEST(of_several_deletes_those_of_a_closed_partition_fail_alone)
+{
+    struct queue_topic *t = topic_with("t", four);
+    struct queue_message m[4] = {message("a", ""), message("b", ""), message("c", ""),
+                                 message("d", "")};
+    const uint32_t at[4] = {3, 1, 3, 0};
+    struct queue_sent sent[4];
+    struct bytes receipts[4];
+    enum err errs[4];
+    struct waiting w;
+    waiting_init(&w);
+    queue_send_to(t, m, at, 4, sent, errs, &w.w);
+    waiting_finish(&w);
+    struct got g = receive("t", 10);
+    ck_assert_uint_eq(g.n, 4);
+    for (int i = 0; i < 4; i++)
+        receipts[i] = bytes_of_text(g.at[i].receipt);
+    t->partitions[1].closed = true;
+    waiting_init(&w);
+    queue_delete_many(t, receipts, 4, false, errs, &w.w);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(errs[i], g.at[i].partition == 1 ? ERR_CLOSED : ERR_OK);
+    t->partitions[1].closed = false;
+    waiting_finish(&w);
+    ck_assert_counts("t", 0, 1, 0);
+    queue_topic_give_back(t);
+}
+END_TEST
+
 TCase *tcase_spread(void)
 {
     TCase *t = tcase_create("spread");
@@ -161,6 +190,7 @@ TCase *tcase_spread(void)
     tcase_add_test(t, each_message_is_stored_at_the_place_that_was_given);
     tcase_add_test(t, a_place_is_purged_alone);
     tcase_add_test(t, a_receipt_tells_its_partition_and_garbage_does_not);
+    tcase_add_test(t, of_several_deletes_those_of_a_closed_partition_fail_alone);
     tcase_add_test(t, what_is_not_led_here_is_neither_received_nor_counted_nor_purged);
     return t;
 }

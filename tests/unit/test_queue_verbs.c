@@ -170,6 +170,108 @@ START_TEST(no_lease_lasts_twelve_hours_from_its_receive)
 }
 END_TEST
 
+static void delete_many(const char *topic, const char *const *receipts, size_t n, enum err *errs)
+{
+    struct queue_topic *t = topic_of(topic);
+    struct bytes texts[QUEUE_BATCH_MAX];
+    struct waiting w;
+    waiting_init(&w);
+    for (size_t i = 0; i < n; i++)
+        texts[i] = bytes_of_text(receipts[i]);
+    queue_delete_many(t, texts, n, false, errs, &w.w);
+    waiting_finish(&w);
+    queue_topic_give_back(t);
+}
+
+static uint64_t log_bytes(const char *topic)
+{
+    struct queue_topic *t = topic_of(topic);
+    uint64_t bytes = t->partitions[0].log_bytes;
+    queue_topic_give_back(t);
+    return bytes;
+}
+
+START_TEST(of_several_deletes_each_has_its_own_result)
+{
+    for (int i = 0; i < 4; i++)
+        send_text("q", "a");
+    send_text("other", "b");
+    struct got g = receive("q", 4), other = receive("other", 1);
+    ck_assert_int_eq(delete_receipt("q", g.at[3].receipt), ERR_OK);
+    const char *receipts[] = {g.at[2].receipt,     "garbage",       g.at[3].receipt,
+                              other.at[0].receipt, g.at[0].receipt, g.at[2].receipt,
+                              g.at[1].receipt};
+    enum err errs[7];
+    delete_many("q", receipts, 7, errs);
+    ck_assert_int_eq(errs[0], ERR_OK);
+    ck_assert_int_eq(errs[1], ERR_INVALID);
+    ck_assert_int_eq(errs[2], ERR_GONE);
+    ck_assert_int_eq(errs[3], ERR_INVALID);
+    ck_assert_int_eq(errs[4], ERR_OK);
+    ck_assert_int_eq(errs[5], ERR_GONE); /* by the first */
+    ck_assert_int_eq(errs[6], ERR_OK);
+    struct queue_stats stats;
+    queue_stats_read(bench.q, &stats);
+    ck_assert_uint_eq(stats.deleted, 4);
+    bench_restart();
+    ck_assert_counts("q", 0, 0, 0);
+    ck_assert_counts("other", 0, 1, 0);
+}
+END_TEST
+
+START_TEST(deletes_of_one_partition_are_one_batch_in_its_log)
+{
+    const char *receipts[QUEUE_BATCH_MAX];
+    enum err errs[QUEUE_BATCH_MAX];
+    for (int i = 0; i < QUEUE_BATCH_MAX + 1; i++)
+        send_text("q", "a");
+    struct got one = receive("q", 1), ten = receive("q", QUEUE_BATCH_MAX);
+    ck_assert_uint_eq(ten.n, QUEUE_BATCH_MAX);
+    uint64_t before = log_bytes("q");
+    ck_assert_int_eq(delete_receipt("q", one.at[0].receipt), ERR_OK);
+    uint64_t between = log_bytes("q");
+    for (size_t i = 0; i < ten.n; i++)
+        receipts[i] = ten.at[i].receipt;
+    delete_many("q", receipts, ten.n, errs);
+    for (size_t i = 0; i < ten.n; i++)
+        ck_assert_int_eq(errs[i], ERR_OK);
+    ck_assert_uint_lt(log_bytes("q") - between, 2 * (between - before));
+    ck_assert_counts("q", 0, 0, 0);
+}
+END_TEST
+
+/* What a receive tells of sizes is lost with its lease. */
+START_TEST(several_deletes_of_messages_whose_leases_a_crash_lost_keep_the_account_exact)
+{
+    const char *receipts[3];
+    enum err errs[3];
+    static const char *const sizes[] = {"a", "12345678901234567890", "a body", "last"};
+    for (int i = 0; i < 4; i++) /* so that their mean tells none */
+        send_text("q", sizes[i]);
+    struct queue_topic *t = topic_of("q");
+    struct queue_received got[QUEUE_BATCH_MAX];
+    struct queue_receive request = {.max = 3, .visibility_ms = -1};
+    struct arena arena = {0};
+    struct waiting w;
+    size_t n = 0;
+    waiting_init(&w);
+    ck_assert_int_eq(queue_receive(t, &request, &arena, got, &n, &w.w), ERR_OK);
+    ck_assert_uint_eq(n, 3);
+    queue_topic_give_back(t);
+    bench_restart();
+    for (size_t i = 0; i < 3; i++)
+        receipts[i] = got[i].receipt;
+    delete_many("q", receipts, 3, errs);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(errs[i], ERR_OK);
+    t = topic_of("q");
+    ck_assert_uint_eq(queue_topic_live(t).messages, 1);
+    ck_assert_uint_eq(queue_topic_live(t).bytes, 4);
+    queue_topic_give_back(t);
+    arena_fini(&arena);
+}
+END_TEST
+
 START_TEST(garbage_is_no_receipt)
 {
     send_text("q", "a");
@@ -190,6 +292,68 @@ START_TEST(garbage_is_no_receipt)
         if (*last != g.at[0].receipt[last - text])
             ck_assert_int_eq(delete_receipt("q", text), ERR_INVALID);
     ck_assert_int_eq(delete_receipt("q", g.at[0].receipt), ERR_OK);
+}
+END_TEST
+
+/* What follows was made from the head of receipt.c with another HMAC and another base64. */
+static const struct receipt known_receipt = {
+    .topic = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
+    .partition = 7,
+    .lease = {.gid = 1, .generation = 2, .number = 345, .id = {6, 789}},
+};
+
+static void known_keys(struct queue *q)
+{
+    digest_hmac_init(&q->receipt_key, BYTES_OF("the key"));
+    digest_hmac_init(&q->receipt_key_previous, BYTES_OF("the key before"));
+}
+
+static void ck_assert_known_receipt(const struct queue *q, const char *text)
+{
+    struct receipt got = {.partition = 0};
+    ck_assert_int_eq(receipt_read(q, bytes_of_text(text), &got), ERR_OK);
+    ck_assert_mem_eq(got.topic.at, known_receipt.topic.at, sizeof got.topic.at);
+    ck_assert_uint_eq(got.partition, 7);
+    ck_assert_uint_eq(got.lease.gid, 1);
+    ck_assert_uint_eq(got.lease.generation, 2);
+    ck_assert_uint_eq(got.lease.number, 345);
+    ck_assert_uint_eq(got.lease.id.epoch, 6);
+    ck_assert_uint_eq(got.lease.id.counter, 789);
+}
+
+START_TEST(a_receipt_is_written_as_its_format_says)
+{
+    static struct queue q;
+    char text[QUEUE_RECEIPT_TEXT_MAX + 1];
+    known_keys(&q);
+    receipt_write(&q, &known_receipt, text);
+    ck_assert_str_eq(text, "AgECAwQFBgcICQoLDA0ODxAHAAEAAAACAAAAAAAAAFkBAAAAAAAABgAAAAAAAAAVAwAA"
+                           "AAAAAAfyGOtUFUJIUByR6vnGp5E");
+    ck_assert_known_receipt(&q, text);
+    ck_assert_known_receipt(&q, /* under the key before */
+                            "AgECAwQFBgcICQoLDA0ODxAHAAEAAAACAAAAAAAAAFkBAAAAAAAABgAAAAAAAAAVAwAA"
+                            "AAAAABv0asSsulWu_tBKynbu038");
+}
+END_TEST
+
+START_TEST(a_receipt_of_the_format_before_is_still_taken)
+{
+    static struct queue q;
+    static const char old[] = "AQECAwQFBgcICQoLDA0ODxAHAAAAAQAAAAIAAAAAAAAAWQEAAAAAAAAGAAAAAAAAAB"
+                              "UDAAAAAAAAL1Zittl3hHp7nBZQUJ6pxg";
+    char text[sizeof old];
+    struct receipt got;
+    known_keys(&q);
+    ck_assert_known_receipt(&q, old);
+    ck_assert_known_receipt(&q, "AQECAwQFBgcICQoLDA0ODxAHAAAAAQAAAAIAAAAAAAAAWQEAAAAAAAAGAAAAAAAAAB"
+                                "UDAAAAAAAAGKt6H2hvWTLNgML5AgGTTQ");
+    for (size_t i = 0; i + 1 < sizeof old; i++) {
+        memcpy(text, old, sizeof text);
+        text[i] = text[i] == 'B' ? 'C' : 'B';
+        ck_assert_int_eq(receipt_read(&q, bytes_of_text(text), &got), ERR_INVALID);
+    }
+    for (size_t n = 0; n + 1 < sizeof old; n++)
+        ck_assert_int_eq(receipt_read(&q, (struct bytes){old, n}, &got), ERR_INVALID);
 }
 END_TEST
 
@@ -375,7 +539,12 @@ TCase *tcase_verbs(void)
     tcase_add_test(t, a_late_delete_works_on_standard_topics_unless_it_is_strict);
     tcase_add_test(t, extend_counts_from_now_and_zero_frees_at_once);
     tcase_add_test(t, no_lease_lasts_twelve_hours_from_its_receive);
+    tcase_add_test(t, of_several_deletes_each_has_its_own_result);
+    tcase_add_test(t, deletes_of_one_partition_are_one_batch_in_its_log);
+    tcase_add_test(t, several_deletes_of_messages_whose_leases_a_crash_lost_keep_the_account_exact);
     tcase_add_test(t, garbage_is_no_receipt);
+    tcase_add_test(t, a_receipt_is_written_as_its_format_says);
+    tcase_add_test(t, a_receipt_of_the_format_before_is_still_taken);
     tcase_add_test(t, an_answer_that_could_not_be_written_gives_its_messages_back);
     tcase_add_test(t, delays_end_when_they_are_due_whoever_set_them);
     tcase_add_test(t, purge_takes_all_that_was_sent_before_and_nothing_after);

@@ -19,7 +19,7 @@ struct batch {
     struct queue_message messages[4];
     struct queue_sent sent[4];
     enum err errs[4];
-    struct front_change changes[4];
+    struct front_change changes[16];
     struct front_sum sum;
 };
 
@@ -290,6 +290,32 @@ START_TEST(deletes_across_leaders_keep_their_order_and_their_errors)
     ck_assert_int_eq(b.changes[2].err, ERR_OK);
     ck_assert_int_eq(b.changes[3].err, ERR_OK);
     ck_assert_uint_eq(stored_in_state(STORED_DELETED), 3);
+}
+END_TEST
+
+/* Deletes go to the queue ten at a time, up to the next change that is none. */
+START_TEST(changes_are_made_in_order_however_many)
+{
+    struct batch b = {.n = 15};
+    for (int i = 0; i < 9; i++)
+        store(0, "a", STORED_LEASED);
+    static const char *const receipts[] = {"0-0", "0-1", "0-0", "0-2", "0-3", "0-4", "0-5", "0-6",
+                                           "0-0", "bad", "0-7", "0-7", "0-8", "0-8", "0-8"};
+    for (size_t i = 0; i < b.n; i++)
+        b.changes[i] = delete_of(receipts[i]);
+    b.changes[12].is_delete = b.changes[13].is_delete =
+        false; /* let go, so it can change no more */
+    batch_change(&b);
+    ck_assert(b.c->answered);
+    for (size_t i = 0; i < b.n; i++) {
+        enum err wanted = i == 2 || i == 8 || i == 11 ? ERR_GONE
+                          : i == 9                    ? ERR_INVALID
+                          : i > 12                    ? ERR_LEASE_EXPIRED
+                                                      : ERR_OK;
+        ck_assert_int_eq(b.changes[i].err, wanted);
+    }
+    ck_assert_int_eq(stage.at[0][7].state, STORED_DELETED);
+    ck_assert_int_eq(stage.at[0][8].state, STORED_READY);
 }
 END_TEST
 
@@ -706,7 +732,8 @@ Suite *suite_new(void)
               who_is_gone_is_not_tried_for));
     suite_add_tcase(
         s, TCASE("receipts", deletes_across_leaders_keep_their_order_and_their_errors,
-                 garbage_alone_asks_nobody, a_delete_whose_answer_is_lost_is_tried_again,
+                 changes_are_made_in_order_however_many, garbage_alone_asks_nobody,
+                 a_delete_whose_answer_is_lost_is_tried_again,
                  a_delete_whose_leader_steps_down_before_the_commit_is_tried_again,
                  what_a_refusal_saw_may_never_be_when_the_leader_steps_down,
                  a_leader_that_is_not_ready_is_waited_for,
