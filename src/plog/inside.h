@@ -126,6 +126,7 @@ struct plog {
     char store_uuid[37];
     struct cache cache;
     atomic_bool failed;
+    struct buf round_bytes; /* [runner] empty, but for its room, between rounds */
     _Atomic int64_t sync_average_us;
     _Atomic size_t unwritten_bytes; /* of batches that wait for a round */
     _Atomic size_t late_bytes;      /* of durable batches that are in no segment yet */
