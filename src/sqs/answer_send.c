@@ -7,13 +7,25 @@
 #include "sqs/message.h"
 
 struct send {
-    size_t n;                         /* messages handed to the core */
-    size_t entry_of[SQS_ENTRIES_MAX]; /* message → entry */
-    struct queue_message messages[SQS_ENTRIES_MAX];
-    struct queue_sent sent[SQS_ENTRIES_MAX];
-    enum err errs[SQS_ENTRIES_MAX];
-    struct sqs_failed failed[SQS_ENTRIES_MAX]; /* by entry */
+    size_t n; /* messages handed to the core */
+    struct queue_message *messages;
+    struct queue_sent *sent;
+    enum err *errs;
+    size_t *entry_of;          /* message → entry */
+    struct sqs_failed *failed; /* by entry */
 };
+
+static struct send *send_new(struct sqs_call *c, size_t entries_n)
+{
+    struct send *send = arena_get(c->arena, sizeof *send);
+    *send = (struct send){
+        .messages = arena_get(c->arena, entries_n * sizeof *send->messages),
+        .sent = arena_zeros(c->arena, entries_n * sizeof *send->sent),
+        .errs = arena_zeros(c->arena, entries_n * sizeof *send->errs),
+    };
+    c->state = send;
+    return send;
+}
 
 static struct sqs_message_rules rules_of(struct sqs_call *c, bool batch)
 {
@@ -80,9 +92,8 @@ static void reply_one(struct sqs_call *c)
 
 void sqs_answer_SendMessage(struct sqs_call *c)
 {
-    struct send *send = arena_zeros(c->arena, sizeof *send);
+    struct send *send = send_new(c, 1);
     struct sqs_message_rules rules = rules_of(c, false);
-    c->state = send;
     if (!sqs_check_ranges(c->action, &c->request, &c->fault) ||
         !sqs_message_make(&rules, &c->request.one, c->arena, &send->messages[0], &c->fault)) {
         sqs_reply_fault(c);
@@ -185,8 +196,10 @@ static void reply_batch(struct sqs_call *c)
 
 void sqs_answer_SendMessageBatch(struct sqs_call *c)
 {
-    struct send *send = arena_zeros(c->arena, sizeof *send);
-    c->state = send;
+    size_t entries_n = c->request.entries.n;
+    struct send *send = send_new(c, entries_n);
+    send->entry_of = arena_get(c->arena, entries_n * sizeof *send->entry_of);
+    send->failed = arena_zeros(c->arena, entries_n * sizeof *send->failed);
     if (!sqs_check_batch(c->action, &c->request, &c->fault) || !check_total(c) ||
         !make_all(c, send)) {
         sqs_reply_fault(c);
