@@ -50,13 +50,15 @@ static pthread_once_t lane_once = PTHREAD_ONCE_INIT;
 static void lane_table_fill(void)
 {
     pthread_once(&table_once, table_fill);
+    for (int bit = 0; bit < 32; bit++) {
+        uint32_t crc = UINT32_C(1) << bit;
+        for (int i = 0; i < LANE_BYTES; i++)
+            crc = crc >> 8 ^ table[0][crc & 0xff];
+        lane_table[bit / 8][1 << bit % 8] = crc;
+    }
     for (int k = 0; k < 4; k++)
-        for (uint32_t b = 0; b < 256; b++) {
-            uint32_t crc = b << (8 * k);
-            for (int i = 0; i < LANE_BYTES; i++)
-                crc = crc >> 8 ^ table[0][crc & 0xff];
-            lane_table[k][b] = crc;
-        }
+        for (int b = 1; b < 256; b++) /* the sum of its bits */
+            lane_table[k][b] = lane_table[k][b & (b - 1)] ^ lane_table[k][b & -b];
 }
 
 static uint64_t lane_skip(uint64_t c)
