@@ -85,6 +85,8 @@ const unsigned char *json_lex_string(const unsigned char *at, const unsigned cha
 {
     *escaped = false;
     while (at < end) {
+        while (end - at > SWAR_BLOCK_BYTES && swar_block_is_plain(at, '"', '\\'))
+            at += SWAR_BLOCK_BYTES;
         if (*at < 0x80 && end - at >= 8) {
             uint64_t w = swar_load(at);
             uint64_t mask =

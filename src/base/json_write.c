@@ -158,7 +158,8 @@ void json_escape(struct buf *out, struct bytes value)
 static void quoted_put(struct buf *out, struct bytes value)
 {
     /* What json_escape will want at most, if there is little to escape, as is usual. */
-    buf_reserve(out, value.n + ESCAPE_BLOCK_BYTES * ESCAPE_BYTES_MAX + 2);
+    size_t last = value.n < ESCAPE_BLOCK_BYTES ? value.n : ESCAPE_BLOCK_BYTES;
+    buf_reserve(out, value.n + last * ESCAPE_BYTES_MAX + 2);
     buf_put_u8(out, '"');
     json_escape(out, value);
     buf_put_u8(out, '"');

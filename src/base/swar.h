@@ -5,6 +5,7 @@
 #ifndef BASE_SWAR_H
 #define BASE_SWAR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -43,6 +44,25 @@ static inline uint64_t swar_equal(uint64_t w, unsigned char byte)
 {
     uint64_t x = w ^ (SWAR_ONES * byte);
     return (x - SWAR_ONES) & ~x & SWAR_HIGH;
+}
+
+/* ---- sixteen at once ---- */
+
+enum { SWAR_BLOCK_BYTES = 16 };
+typedef signed char swar_block __attribute__((vector_size(16)));
+
+/* Whether each of sixteen bytes is ASCII from the space on and neither `a` nor `b`, as nearly all
+ * of a text is. As signed numbers, control characters and what is not ASCII are below the space. */
+static inline bool swar_block_is_plain(const unsigned char *at, signed char a, signed char b)
+{
+    swar_block v;
+    uint64_t half[2];
+    memcpy(&v, at, sizeof v);
+    swar_block odd = (swar_block)(v < (swar_block){0} + 0x20) |
+                     (swar_block)(v == (swar_block){0} + a) |
+                     (swar_block)(v == (swar_block){0} + b);
+    memcpy(half, &odd, sizeof half);
+    return (half[0] | half[1]) == 0;
 }
 
 #endif

@@ -58,21 +58,30 @@ static bool is_fffe_or_ffff(const unsigned char *at, size_t n)
     return n == 3 && at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe;
 }
 
+/* How many bytes from `at` on are seen at once to be allowed. */
+static size_t plain_bytes(const unsigned char *at, size_t left)
+{
+    size_t n = 0;
+    while (left - n >= SWAR_BLOCK_BYTES && swar_block_is_plain(at + n, 0, 0))
+        n += SWAR_BLOCK_BYTES;
+    if (left - n >= 8) {
+        uint64_t w = swar_load(at + n);
+        uint64_t mask = swar_control(w) | swar_not_ascii(w);
+        n += mask == 0 ? 8 : swar_first(mask);
+    }
+    return n;
+}
+
 size_t utf8_first_forbidden(struct bytes text)
 {
     const unsigned char *at = text.at;
     size_t left = text.n;
     while (left > 0) {
-        size_t n;
-        if (*at < 0x80 && left >= 8) {
-            uint64_t w = swar_load(at);
-            uint64_t mask = swar_control(w) | swar_not_ascii(w);
-            n = mask == 0 ? 8 : swar_first(mask);
-            if (n > 0) {
-                at += n;
-                left -= n;
-                continue;
-            }
+        size_t n = *at < 0x80 ? plain_bytes(at, left) : 0;
+        if (n > 0) {
+            at += n;
+            left -= n;
+            continue;
         }
         n = utf8_char_bytes(at, left);
         bool control = *at < 0x20 && *at != '\t' && *at != '\n' && *at != '\r';

@@ -16,6 +16,7 @@
 #include <strings.h>
 
 #include "base/check.h"
+#include "base/swar.h"
 
 /* RFC 9110, section 5.6.2. */
 static const char token_marks[] = "!#$%&'*+-.^_`|~";
@@ -35,15 +36,18 @@ static bool is_token(const char *text)
     for (const char *p = text; *p != '\0'; p++) {
         bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z');
         bool digit = *p >= '0' && *p <= '9';
-        if (!letter && !digit && strchr(token_marks, *p) == NULL)
+        if (!letter && !digit && *p != '-' && strchr(token_marks, *p) == NULL)
             return false;
     }
     return true;
 }
 
-static bool has_control(const char *text)
+static bool has_control(const char *text, size_t n)
 {
-    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++)
+    const unsigned char *p = (const unsigned char *)text, *end = p + n;
+    while (end - p >= SWAR_BLOCK_BYTES && swar_block_is_plain(p, 0x7f, 0x7f))
+        p += SWAR_BLOCK_BYTES;
+    for (; p < end; p++)
         if ((*p < 0x20 && *p != '\t') || *p == 0x7f)
             return true;
     return false;
@@ -108,7 +112,7 @@ static const char *check_line(struct walk *w, const char *name, size_t name_n, c
     for (const char *p = name + name_n + 1; p < value; p++)
         if (*p != ' ' && *p != '\t')
             return "a header line has a NUL";
-    if (has_control(value))
+    if (has_control(value, value_n))
         return "a header value has a control character";
     w->next = value + value_n + 2;
     return check_meaning(w, name, value);

@@ -58,6 +58,12 @@ static void encode_sizes(const struct record_sizes *s, struct buf *out)
     buf_put_bytes(out, s->sizes);
 }
 
+size_t record_bytes_hint(const struct record *r)
+{
+    enum { FEW_BYTES = 64 };
+    return r->type == RECORD_MESSAGE ? record_message_bytes_most(&r->message) : FEW_BYTES;
+}
+
 void record_encode(const struct record *r, struct buf *out)
 {
     switch (r->type) {

@@ -203,6 +203,9 @@ struct record {
  * of its attributes; without the key, as SQS counts message size. */
 uint32_t record_message_bytes(const struct record_message *m);
 
+/* What record_encode will append at most for a message, less for other records than they may have:
+ * room to ask for once. Known as soon as the lengths are; ids and times may still be missing. */
+size_t record_bytes_hint(const struct record *r);
 /* Appends the payload (what follows the type byte). */
 void record_encode(const struct record *r, struct buf *out);
 

@@ -76,8 +76,36 @@ static void put_repeat(const struct record_repeat *k, struct buf *out)
     buf_put_varint(out, k->sequence - k->settled_below);
 }
 
-/* What most messages have beside attributes and body: room that is asked for once. */
-enum { RECORD_MESSAGE_EXTRA_BYTES = 192 };
+enum {
+    VARINT_BYTES_MAX = 10,
+    /* Flags, id, digest, three times. */
+    ALWAYS_BYTES_MAX = 3 + 16 + 16 + 3 * VARINT_BYTES_MAX,
+    LENGTH_BYTES_MAX = 4, /* of a part: of RECORD_BODY_BYTES_MAX */
+};
+_Static_assert(RECORD_BODY_BYTES_MAX < 1 << 28, "a part's length has four bytes at most");
+
+static size_t part_bytes_most(struct bytes part)
+{
+    return part.n == 0 ? 0 : LENGTH_BYTES_MAX + part.n;
+}
+
+size_t record_message_bytes_most(const struct record_message *m)
+{
+    size_t bytes = ALWAYS_BYTES_MAX + part_bytes_most(m->attributes) + part_bytes_most(m->trace) +
+                   part_bytes_most(m->key) + m->body.n;
+    if (m->receive_count != 0)
+        bytes += VARINT_BYTES_MAX;
+    if (m->group_id.n > 0 || !id_hash_is_none(&m->group_hash))
+        bytes += LENGTH_BYTES_MAX + m->group_id.n + sizeof m->group_hash.at;
+    if (m->dedup_id.n > 0 || !id_hash_is_none(&m->dedup_hash) || m->dedup_until_ms != 0)
+        bytes += LENGTH_BYTES_MAX + m->dedup_id.n + sizeof m->dedup_hash.at + VARINT_BYTES_MAX;
+    if (m->moved)
+        bytes +=
+            sizeof m->origin.topic.at + LENGTH_BYTES_MAX + m->origin.name.n + 3 * VARINT_BYTES_MAX;
+    if (m->repeat.front != 0)
+        bytes += 4 * VARINT_BYTES_MAX;
+    return bytes;
+}
 
 void record_message_encode(const struct record_message *m, struct buf *out)
 {
@@ -86,7 +114,8 @@ void record_message_encode(const struct record_message *m, struct buf *out)
     CHECK(m->group_id.n <= RECORD_ID_BYTES_MAX && m->dedup_id.n <= RECORD_ID_BYTES_MAX);
     CHECK(!m->moved || m->repeat.front == 0);
     unsigned flags = flags_of(m);
-    buf_reserve(out, RECORD_MESSAGE_EXTRA_BYTES + m->attributes.n + m->trace.n + m->body.n);
+    size_t most = record_message_bytes_most(m), begin = out->n;
+    buf_reserve(out, most);
     buf_put_varint(out, flags);
     buf_put(out, m->id.at, sizeof m->id.at);
     buf_put(out, m->body_md5, sizeof m->body_md5);
@@ -116,6 +145,7 @@ void record_message_encode(const struct record_message *m, struct buf *out)
     if (flags & MESSAGE_KEY)
         buf_put_sized(out, m->key);
     buf_put_bytes(out, m->body);
+    CHECK(out->n - begin <= most);
 }
 
 static bool attributes_are_well_formed(struct bytes list)

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plog/batch.h"
 
+#include <string.h>
+
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "plog/format.h"
 
 _Static_assert(BATCH_AT_HW_HINT + 8 == BATCH_HEADER_BYTES, "FORMAT.md, Batch");
 _Static_assert(BATCH_AT_FIRST_NUMBER == 32 && BATCH_AT_EPOCH == 40, "FORMAT.md, Batch");
+_Static_assert(BATCH_BYTES_MAX < 1 << 28 && PLOG_RECORD_FRAME_BYTES == 4 + 1,
+               "the length and the type of a record");
 _Static_assert(PLOG_BATCH_BYTES_MAX + 1024 <= BATCH_BYTES_MAX, "a full batch can be stored");
 
 enum { FLAGS_KNOWN = BATCH_FLAG_GAP };
@@ -28,14 +32,44 @@ void plog_batch_free(struct plog_batch *b)
     mem_free(b);
 }
 
-void plog_batch_put(struct plog_batch *b, uint8_t type, struct bytes payload)
+/* The payload's length stands before it, in as many bytes as it takes: those of the hint are left
+ * free, and are right nearly always. */
+struct buf *plog_batch_begin(struct plog_batch *b, uint8_t type, size_t payload_bytes_hint)
 {
-    buf_put_varint(&b->bytes, payload.n + 1);
+    CHECK(b->payload_at == 0);
+    b->record_at = (uint32_t)b->bytes.n;
+    buf_put_varint(&b->bytes, payload_bytes_hint + 1);
     buf_put_u8(&b->bytes, type);
-    buf_put_bytes(&b->bytes, payload);
+    b->payload_at = (uint32_t)b->bytes.n;
     b->h.records++;
     b->h.messages += type == RECORD_TYPE_MESSAGE;
-    CHECK(b->bytes.n <= BATCH_BYTES_MAX);
+    return &b->bytes;
+}
+
+void plog_batch_end(struct plog_batch *b)
+{
+    CHECK(b->payload_at > 0 && b->bytes.n >= b->payload_at);
+    struct buf *bytes = &b->bytes;
+    char type = bytes->at[b->payload_at - 1];
+    size_t payload_n = bytes->n - b->payload_at;
+    size_t left = b->payload_at - 1 - b->record_at, wanted = varint_bytes(payload_n + 1);
+    size_t payload_at = b->record_at + wanted + 1;
+    if (wanted != left) {
+        buf_reserve(bytes, wanted);
+        memmove(bytes->at + payload_at, bytes->at + b->payload_at, payload_n);
+    }
+    bytes->n = b->record_at;
+    buf_put_varint(bytes, payload_n + 1);
+    buf_put(bytes, &type, 1);
+    bytes->n = payload_at + payload_n;
+    b->payload_at = 0;
+    CHECK(bytes->n <= BATCH_BYTES_MAX);
+}
+
+void plog_batch_put(struct plog_batch *b, uint8_t type, struct bytes payload)
+{
+    buf_put_bytes(plog_batch_begin(b, type, payload.n), payload);
+    plog_batch_end(b);
 }
 
 size_t plog_batch_bytes(const struct plog_batch *b)

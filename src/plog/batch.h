@@ -55,6 +55,7 @@ static inline uint64_t batch_end_number(const struct batch_header *h)
 struct plog_batch {
     struct buf bytes; /* header, then records */
     struct batch_header h;
+    uint32_t record_at, payload_at; /* of the record being written; payload_at 0: none is */
     bool waited;
     struct plog_log *log;
     STAILQ_ENTRY(plog_batch) pending_link; /* guarded by the commit lock, then the round's */

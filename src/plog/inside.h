@@ -128,6 +128,7 @@ struct plog {
     struct cache cache;
     struct kept kept;
     atomic_bool failed;
+    struct buf round_bytes; /* [runner] empty, but for its room, between rounds */
     _Atomic int64_t sync_average_us;
     _Atomic size_t unwritten_bytes; /* of batches that wait for a round */
     _Atomic size_t late_bytes;      /* of durable batches that are in no segment yet */

@@ -202,6 +202,15 @@ static void round_header_store(char *at, const struct journal_file *f, size_t n,
     format_crc_store(at, n, journal_seed(f, round));
 }
 
+/* The first round of a lap, with the file's header before it. */
+static enum err write_first(const struct disk *d, const struct journal_file *f, struct bytes round)
+{
+    char page[JOURNAL_PAGE_BYTES] = {0};
+    struct bytes pieces[] = {{page, sizeof page}, round};
+    header_store(page, f, true);
+    return d->write(d->self, f->file, pieces, 2, 0);
+}
+
 enum err journal_write(struct plog *p, struct buf *b, uint64_t round, uint32_t entries,
                        const struct plog_stamp *stamp)
 {
@@ -214,12 +223,8 @@ enum err journal_write(struct plog *p, struct buf *b, uint64_t round, uint32_t e
     struct journal_file *f = p->journal.current;
     round_header_store(b->at, f, n, round, entries, stamp);
     buf_put(b, zeros, padding);
-    char page[JOURNAL_PAGE_BYTES] = {0};
-    struct bytes pieces[] = {{page, sizeof page}, buf_bytes(b)};
-    bool first = !f->in_use;
-    header_store(page, f, true);
-    e = first ? d->write(d->self, f->file, pieces, 2, 0)
-              : d->write(d->self, f->file, pieces + 1, 1, f->position);
+    struct bytes whole = buf_bytes(b);
+    e = f->in_use ? d->write(d->self, f->file, &whole, 1, f->position) : write_first(d, f, whole);
     if (e == ERR_OK)
         e = d->sync(d->self, f->file);
     if (e != ERR_OK)

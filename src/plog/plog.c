@@ -49,6 +49,7 @@ static void plog_free(struct plog *p)
     kept_fini(&p->kept);
     lock_signal_fini(&p->commit_signal);
     lock_fini(&p->commit_lk);
+    buf_fini(&p->round_bytes);
     mem_free(p->logs);
     mem_free(p);
 }

@@ -113,12 +113,21 @@ uint64_t plog_durable_number(const struct plog_log *l); /* any thread; read afte
 /* ---- appending ---- */
 
 /* A batch being built: any number of records, at most PLOG_BATCH_BYTES_MAX in all. */
-enum { PLOG_BATCH_BYTES_MAX = 12 << 20, PLOG_WAITING_BYTES_MAX = 32 << 20 };
+enum {
+    PLOG_BATCH_BYTES_MAX = 12 << 20,
+    PLOG_WAITING_BYTES_MAX = 32 << 20,
+    PLOG_RECORD_FRAME_BYTES = 5, /* of a batch, for each record beside its payload, at most */
+};
 
 struct plog_batch *plog_batch_new(size_t bytes_hint);
 void plog_batch_free(struct plog_batch *b);
 /* Adds a record; type 1 is a message. The payload is copied. */
 void plog_batch_put(struct plog_batch *b, uint8_t type, struct bytes payload);
+/* The same without a copy: the caller appends the payload to the buffer that is lent until
+ * plog_batch_end, and leaves alone what is in it. If it turns out about as long as
+ * payload_bytes_hint, it stays where it was written. */
+struct buf *plog_batch_begin(struct plog_batch *b, uint8_t type, size_t payload_bytes_hint);
+void plog_batch_end(struct plog_batch *b);
 size_t plog_batch_bytes(const struct plog_batch *b);
 
 /* ERR_BUSY while more than PLOG_WAITING_BYTES_MAX are unwritten, ERR_FAILED: ask before planning.

@@ -9,6 +9,10 @@
 #include "plog/format.h"
 #include "plog/inside.h"
 
+/* A round's bytes are put together in memory that is kept for the next one: the C library would map
+ * it for each large round, and the kernel fill each of its pages with zeros. */
+enum { ROUND_ROOM_KEPT_BYTES = 4 << 20 };
+
 /* What one log brings to a round. */
 struct round_part {
     struct plog_log *log; /* a reference */
@@ -204,18 +208,20 @@ static int64_t monotonic_us(void)
 
 static enum err write_journal(struct plog *p, const struct round *r, struct plog_stamp *stamp)
 {
-    struct buf b = BUF_EMPTY;
-    uint32_t entries = encode_entries(r, &b);
+    struct buf *b = &p->round_bytes;
+    uint32_t entries = encode_entries(r, b);
     if (p->options.stamp != NULL)
         *stamp = p->options.stamp(p->options.self);
     int64_t begin_us = monotonic_us();
-    enum err e = journal_write(p, &b, p->round + 1, entries, stamp);
+    enum err e = journal_write(p, b, p->round + 1, entries, stamp);
     int64_t took_us = monotonic_us() - begin_us;
     int64_t average_us = plog_sync_average_us(p);
     atomic_store_explicit(&p->sync_average_us,
                           average_us == 0 ? took_us : average_us + (took_us - average_us) / 8,
                           memory_order_relaxed);
-    buf_fini(&b);
+    buf_clear(b);
+    if (b->room > ROUND_ROOM_KEPT_BYTES)
+        buf_fini(b);
     return e;
 }
 

@@ -100,12 +100,11 @@ void append_begin_locked(struct appending *a, struct queue_partition *p, int64_t
 
 static void put(struct appending *a, const struct record *r)
 {
-    struct buf payload = BUF_EMPTY;
-    record_encode(r, &payload);
+    size_t hint = record_bytes_hint(r), all = PLOG_RECORD_FRAME_BYTES + hint;
     if (a->batch == NULL)
-        a->batch = plog_batch_new(payload.n + 64);
-    plog_batch_put(a->batch, (uint8_t)r->type, buf_bytes(&payload));
-    buf_fini(&payload);
+        a->batch = plog_batch_new(all > a->bytes_hint ? all : a->bytes_hint);
+    record_encode(r, plog_batch_begin(a->batch, (uint8_t)r->type, hint));
+    plog_batch_end(a->batch);
     struct queue_partition *p = a->p;
     uint64_t number = partition_next_number(p->state);
     struct partition_live before = account_now_locked(p);

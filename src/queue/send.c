@@ -145,6 +145,17 @@ static size_t bytes_to(const struct sending *s, uint32_t partition)
     return bytes;
 }
 
+/* What the batch of those from `next` on will need: asked for once, and not more than it gets, for
+ * it stays in the tail cache. */
+static size_t records_bytes_hint(const struct sending *s, uint32_t partition, size_t next)
+{
+    size_t bytes = 0;
+    for (size_t i = next; i < s->n; i++)
+        if (s->parcels[i].partition == partition)
+            bytes += PLOG_RECORD_FRAME_BYTES + record_bytes_hint(&s->parcels[i].record);
+    return bytes;
+}
+
 /* The messages for one partition from s->messages[*next] on, in order, as one batch, up to one for
  * which room must be made first (ERR_NEED). Refusals wait for commit as well: what they saw may not
  * be committed yet. */
@@ -163,6 +174,7 @@ static enum err send_some(struct sending *s, uint32_t partition, size_t *next, s
     struct partition_view view = partition_view_locked(p, s->config);
     struct appending a;
     append_begin_locked(&a, p, view.now_ms);
+    a.bytes_hint = records_bytes_hint(s, partition, *next);
     size_t sent_n = 0;
     for (; *next < s->n && e != ERR_NEED; *next += e != ERR_NEED) {
         size_t i = *next;

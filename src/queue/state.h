@@ -384,6 +384,7 @@ void partition_alarm_locked(struct queue_partition *p, const struct partition_vi
 struct appending {
     struct queue_partition *p;
     struct plog_batch *batch; /* NULL until something is put */
+    size_t bytes_hint;        /* of all that will be put, if more than the first record */
     bool moves;
     uint64_t move_seq; /* of the last MOVE */
     int64_t now_ms;

@@ -6,24 +6,24 @@
 #include "sqs/call.h"
 #include "sqs/message.h"
 
-/* Each with room for as many as there are entries. */
+/* With room for as many messages as there are entries. */
 struct send {
-    size_t n;         /* messages handed to the core */
-    size_t *entry_of; /* message → entry */
+    size_t n; /* messages handed to the core */
     struct queue_message *messages;
     struct queue_sent *sent;
     enum err *errs;
+    size_t *entry_of;          /* of a batch: message → entry */
     struct sqs_failed *failed; /* by entry */
 };
 
 static struct send *send_new(struct sqs_call *c, size_t entries_n)
 {
-    struct send *send = arena_zeros(c->arena, sizeof *send);
-    send->entry_of = arena_zeros(c->arena, entries_n * sizeof *send->entry_of);
-    send->messages = arena_zeros(c->arena, entries_n * sizeof *send->messages);
-    send->sent = arena_zeros(c->arena, entries_n * sizeof *send->sent);
-    send->errs = arena_zeros(c->arena, entries_n * sizeof *send->errs);
-    send->failed = arena_zeros(c->arena, entries_n * sizeof *send->failed);
+    struct send *send = arena_get(c->arena, sizeof *send);
+    *send = (struct send){
+        .messages = arena_get(c->arena, entries_n * sizeof *send->messages),
+        .sent = arena_zeros(c->arena, entries_n * sizeof *send->sent),
+        .errs = arena_zeros(c->arena, entries_n * sizeof *send->errs),
+    };
     c->state = send;
     return send;
 }
@@ -197,9 +197,13 @@ static void reply_batch(struct sqs_call *c)
 
 void sqs_answer_SendMessageBatch(struct sqs_call *c)
 {
+    size_t entries_n = c->request.entries.n;
     struct send *send = NULL;
-    if (sqs_check_batch(c->action, &c->request, &c->fault) && check_total(c))
-        send = send_new(c, c->request.entries.n);
+    if (sqs_check_batch(c->action, &c->request, &c->fault) && check_total(c)) {
+        send = send_new(c, entries_n);
+        send->entry_of = arena_get(c->arena, entries_n * sizeof *send->entry_of);
+        send->failed = arena_zeros(c->arena, entries_n * sizeof *send->failed);
+    }
     if (send == NULL || !make_all(c, send)) {
         sqs_reply_fault(c);
         return;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "lib/plog_model.h"
 #include "lib/runner.h"
+#include "plog/batch.h"
 #include "unit/test_plog_marks.h"
 
 static struct fault_disk *disk;
@@ -154,6 +155,22 @@ START_TEST(offsets_count_records_and_numbers_count_messages)
     ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_OK);
     ck_assert_uint_eq(e.number, 2);
     plog_cursor_close(&c);
+}
+END_TEST
+
+START_TEST(a_record_written_in_place_is_as_if_it_was_copied)
+{
+    static const size_t lengths[] = {0, 126, 127, 16382, 16383, 20000}; /* and hints */
+    static const char payload[20000] = "what is moved keeps its order";
+    for (size_t k = 0; k < 36; k++) {
+        struct plog_batch *copied = plog_batch_new(0), *placed = plog_batch_new(0);
+        plog_batch_put(copied, 1, (struct bytes){payload, lengths[k / 6]});
+        buf_put(plog_batch_begin(placed, 1, lengths[k % 6]), payload, lengths[k / 6]);
+        plog_batch_end(placed);
+        ck_assert(bytes_equal(buf_bytes(&placed->bytes), buf_bytes(&copied->bytes)));
+        plog_batch_free(copied);
+        plog_batch_free(placed);
+    }
 }
 END_TEST
 
@@ -754,6 +771,7 @@ Suite *suite_new(void)
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, offsets_count_records_and_numbers_count_messages);
+    tcase_add_test(t, a_record_written_in_place_is_as_if_it_was_copied);
     tcase_add_test(t, nothing_is_readable_before_its_round);
     tcase_add_test(t, what_nobody_waits_for_is_written_when_asked_for_all);
     tcase_add_test(t, a_log_outlives_power_cut_and_clean_stop);
