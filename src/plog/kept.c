@@ -4,9 +4,10 @@
 #include "base/check.h"
 #include "plog/inside.h"
 
-void kept_init(struct kept *k)
+void kept_init(struct kept *k, uint32_t files_max)
 {
     lock_init(&k->lk, LOCK_RANK_CACHE);
+    k->max = files_max < 1 ? 1 : files_max > KEPT_MAX ? KEPT_MAX : files_max;
     k->n = 0;
     k->turn = 0;
 }
@@ -49,7 +50,7 @@ struct reading *kept_put(struct kept *k, struct plog_log *l, uint64_t number, st
 {
     struct reading *out = NULL;
     lock_take(&k->lk);
-    if (k->n == KEPT_MAX)
+    if (k->n == k->max)
         out = take_out_locked(k, oldest_locked(k));
     k->at[k->n++] = (struct kept_place){l, number, ++k->turn, r};
     lock_give(&k->lk);

@@ -33,11 +33,12 @@ struct kept_place {
 struct kept {
     struct lock lk; /* leaf; guards the rest */
     struct kept_place at[KEPT_MAX];
-    size_t n;
+    size_t n, max;
     uint64_t turn; /* rises */
 };
 
-void kept_init(struct kept *k);
+/* `files_max`: how many at most, from 1 to KEPT_MAX; what is beyond is cut to that. */
+void kept_init(struct kept *k, uint32_t files_max);
 /* All were dropped. */
 void kept_fini(struct kept *k);
 /* One of this log whose next message has this number: the caller's from now on. NULL: none. */

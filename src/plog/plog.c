@@ -64,7 +64,7 @@ static struct plog *plog_new(const struct plog_options *o)
     p->disk = o->disk;
     p->lock_file = -1;
     cache_init(&p->cache, o->cache_bytes);
-    kept_init(&p->kept);
+    kept_init(&p->kept, o->write_files_max / 4);
     lock_init(&p->commit_lk, LOCK_RANK_COMMIT);
     lock_signal_init(&p->commit_signal);
     STAILQ_INIT(&p->work);

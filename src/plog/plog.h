@@ -53,7 +53,8 @@ struct plog_options {
     uint32_t journal_first_bytes; /* 1 MiB by default, so that a first start is instant */
     uint32_t journal_bytes;       /* each later journal file, zeroed in the background; 64 MiB */
     /* Segments open for writing at a time, the least recently used is closed; by default a
-     * sixteenth of the process' limit of files, at most 256. */
+     * sixteenth of the process' limit of files, at most 256. Up to a quarter as many, and 16, stay
+     * open for readings that may go on. */
     uint32_t write_files_max;
     /* Up to so many logs or snapshots are synced one by one, more with one sync of the file system,
      * which is then cheaper; 8 by default. */

@@ -800,8 +800,10 @@ def parameters_out_of_bounds_name_their_bounds():
 def a_thousand_parameters_or_ten_thousand_members_are_refused_quickly():
     with Rested() as s:
         s.c.topic()
-        a = s.c.get("/v1/topics?" + "&".join(f"p{i}=1" for i in range(1000)))
+        a = s.c.get("/v1/topics?" + "&".join(f"{i}=" for i in range(1000)))
         assert a.status == 400, a
+        a = s.c.get("/v1/topics?" + "&".join(f"p{i}=1" for i in range(1000)))
+        assert a.status == 431, a
         problem(s.c.put("/v1/topics/q", {f"m{i}": i for i in range(10000)}), 400, "invalid_body", ("pointer", "/m0"))
         problem(s.c.patch("/v1/topics/q", {"tags": {f"m{i}": "x" for i in range(10000)}}), 400, "invalid_body", ("pointer", "/tags"))
         problem(s.c.post("/v1/topics/q/messages:batch", {"messages": [{"body": "x", "attributes": {f"m{i}": "x" for i in range(10000)}}]}),
