@@ -274,15 +274,20 @@ static void keep_order(struct front_verb *v)
     }
 }
 
-/* A refusal that comes after an answer was lost does not say that nothing was done: the lease may
- * have been changed first, and be over by now, or its message finished by somebody else. One that
- * was to end has ended, as was asked for. */
-static void undoubt(struct front_item *item)
+/* Of a change by receipt: what an earlier, successful one may have led to. */
+static bool may_follow_success(enum err e)
 {
-    if (!item->in_doubt || item->is_delete ||
-        (item->err != ERR_LEASE_EXPIRED && item->err != ERR_STALE_RECEIPT && item->err != ERR_GONE))
-        return;
-    item->err = item->visibility_ms == 0 ? ERR_OK : ERR_UNKNOWN;
+    return e == ERR_LEASE_EXPIRED || e == ERR_STALE_RECEIPT || e == ERR_GONE || e == ERR_FULL;
+}
+
+/* A refusal that comes after an answer was lost does not say that nothing was done: the lease may
+ * have been changed first, and be over by now, or as long as it may be, or its message finished by
+ * somebody else. One that was to end has ended, as was asked for. */
+static void undoubt(const struct front_verb *v, struct front_item *item)
+{
+    if (v->kind == FRONT_CHANGE && item->in_doubt && !item->is_delete &&
+        may_follow_success(item->err))
+        item->err = item->visibility_ms == 0 ? ERR_OK : ERR_UNKNOWN;
 }
 
 static void finish(struct front_verb *v)
@@ -350,7 +355,7 @@ static void played(struct front_call *c)
     keep_order(v);
     for (size_t i = 0; i < v->n; i++) {
         close_key(v, &v->items[i]);
-        undoubt(&v->items[i]);
+        undoubt(v, &v->items[i]);
         open += v->items[i].is_open;
         named += v->items[i].is_open && v->items[i].leader != 0;
     }

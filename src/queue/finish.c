@@ -88,9 +88,9 @@ static void finish_all(struct queue_topic *t, struct finishing *all, size_t n,
         if (all[i].err == ERR_NEED)
             finish_some(&t->partitions[all[i].receipt.partition], all, n, rule, w);
     for (size_t i = 0; i < n; i++) {
-        struct queue_partition *p = &t->partitions[all[i].receipt.partition];
         if (all[i].err != ERR_NEED)
             continue;
+        struct queue_partition *p = &t->partitions[all[i].receipt.partition];
         all[i].bytes = account_size_read(p, all[i].receipt.lease.number);
         all[i].asked = true;
         finish_some(p, &all[i], 1, rule, w);

@@ -408,6 +408,8 @@ static enum err end_lease(struct queue_topic *t, struct bytes receipt, enum stor
     if (stage.is_unready)
         return ERR_NOT_READY;
     mark(w);
+    if (s->state == STORED_SPENT && state == STORED_LEASED)
+        return ERR_FULL;
     if (s->state != STORED_LEASED)
         return s->state == STORED_DELETED ? ERR_GONE : ERR_LEASE_EXPIRED;
     s->state = state;

@@ -39,7 +39,8 @@ struct letter {
     bool over;
 };
 
-enum stored_state { STORED_READY, STORED_LEASED, STORED_DELETED };
+/* STORED_SPENT: leased, and for as long as a message may be. */
+enum stored_state { STORED_READY, STORED_LEASED, STORED_DELETED, STORED_SPENT };
 struct stored {
     char body[32];
     enum stored_state state;

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/json_lex.h"
 #include "base/json_write.h"
+#include "base/mem.h"
 #include "base/rng.h"
 #include "lib/runner.h"
 
@@ -432,6 +434,32 @@ START_TEST(a_string_may_be_escaped_in_pieces)
 }
 END_TEST
 
+/* Looked at in blocks: one byte of each kind at each place, and each length, of memory that ends
+ * with the text. */
+START_TEST(the_end_of_a_string_is_found_wherever_it_is_and_what_may_not_be_in_it)
+{
+    static const unsigned char kinds[] = {'"', '\\', 0, 0x1f, 0x20, 0x7f, 0x80, 0xc3, 0xff};
+    for (size_t n = 1; n < 70; n++) {
+        unsigned char *raw = mem_new(n);
+        memset(raw, 'm', n);
+        for (size_t k = 0; k < sizeof kinds; k++)
+            for (size_t i = 0; i < n; i++) {
+                bool escaped;
+                raw[n - 1] = '"';
+                raw[i] = kinds[k];
+                bool plain = kinds[k] == 0x20 || kinds[k] == 0x7f;
+                const unsigned char *wanted = kinds[k] == '"'      ? raw + i
+                                              : plain && i + 1 < n ? raw + n - 1
+                                                                   : NULL;
+                ck_assert_ptr_eq(json_lex_string(raw, raw + n, &escaped), wanted);
+                ck_assert(wanted == NULL || !escaped);
+                raw[i] = 'm';
+            }
+        mem_free(raw);
+    }
+}
+END_TEST
+
 /* One byte of each kind, at each place of a text that is long enough for whole plain blocks. */
 START_TEST(one_byte_in_need_of_an_escape_is_seen_wherever_it_stands)
 {
@@ -479,6 +507,7 @@ Suite *suite_new(void)
     tcase_add_test(t, the_writer_sets_commas_and_escapes);
     tcase_add_test(t, what_is_written_is_read_back);
     tcase_add_test(t, a_string_may_be_escaped_in_pieces);
+    tcase_add_test(t, the_end_of_a_string_is_found_wherever_it_is_and_what_may_not_be_in_it);
     tcase_add_test(t, one_byte_in_need_of_an_escape_is_seen_wherever_it_stands);
     suite_add_tcase(s, t);
     return s;

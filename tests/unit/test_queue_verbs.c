@@ -240,6 +240,33 @@ START_TEST(deletes_of_one_partition_are_one_batch_in_its_log)
 }
 END_TEST
 
+/* In a FIFO topic a lease that is over finishes nothing, whatever stands beside it. */
+START_TEST(of_several_deletes_of_a_fifo_topic_only_those_with_a_lease_are_done)
+{
+    static const char *const groups[] = {"a", "b", "c", "d", "e"};
+    enum err errs[8];
+    for (int i = 0; i < 5; i++)
+        send_grouped("q.fifo", groups[i], groups[i], groups[i]);
+    struct got old = receive_for("q.fifo", 5, 1000);
+    ck_assert_str_eq(bodies(&old), "a b c d e");
+    fake_clock_pass(&bench.clock, 1000);
+    struct got g = receive_for("q.fifo", 4, 60000);
+    ck_assert_str_eq(bodies(&g), "a b c d");
+    const char *receipts[] = {old.at[0].receipt, g.at[0].receipt, g.at[0].receipt,
+                              old.at[0].receipt, g.at[1].receipt, old.at[4].receipt,
+                              old.at[2].receipt, g.at[3].receipt};
+    delete_many("q.fifo", receipts, 8, errs);
+    static const enum err wanted[] = {ERR_STALE_RECEIPT, ERR_OK, ERR_GONE,
+                                      ERR_GONE,          ERR_OK, ERR_LEASE_EXPIRED,
+                                      ERR_STALE_RECEIPT, ERR_OK};
+    for (int i = 0; i < 8; i++)
+        ck_assert_int_eq(errs[i], wanted[i]);
+    ck_assert_counts("q.fifo", 1, 1, 0);
+    bench_restart();
+    ck_assert_counts("q.fifo", 1, 1, 0);
+}
+END_TEST
+
 /* What a receive tells of sizes is lost with its lease. */
 START_TEST(several_deletes_of_messages_whose_leases_a_crash_lost_keep_the_account_exact)
 {
@@ -540,6 +567,7 @@ TCase *tcase_verbs(void)
     tcase_add_test(t, extend_counts_from_now_and_zero_frees_at_once);
     tcase_add_test(t, no_lease_lasts_twelve_hours_from_its_receive);
     tcase_add_test(t, of_several_deletes_each_has_its_own_result);
+    tcase_add_test(t, of_several_deletes_of_a_fifo_topic_only_those_with_a_lease_are_done);
     tcase_add_test(t, deletes_of_one_partition_are_one_batch_in_its_log);
     tcase_add_test(t, several_deletes_of_messages_whose_leases_a_crash_lost_keep_the_account_exact);
     tcase_add_test(t, garbage_is_no_receipt);

@@ -439,6 +439,25 @@ START_TEST(a_message_that_is_finished_when_its_lost_extension_is_asked_for_again
 }
 END_TEST
 
+START_TEST(a_lease_with_no_time_left_when_its_lost_extension_is_asked_again_is_unknown)
+{
+    struct batch b;
+    extend_twice(STORED_SPENT, &b);
+    ck_assert_int_eq(b.changes[0].err, ERR_UNKNOWN);
+}
+END_TEST
+
+START_TEST(a_lease_with_no_time_left_when_its_extension_is_first_asked_for_is_refused)
+{
+    store(1, "a", STORED_SPENT);
+    struct batch b = {.n = 1, .changes = {{.receipt = BYTES_OF("1-0"), .visibility_ms = 1000}}};
+    batch_change(&b);
+    letter_carry(letter_open(0));
+    ck_assert(b.c->answered);
+    ck_assert_int_eq(b.changes[0].err, ERR_FULL);
+}
+END_TEST
+
 START_TEST(a_lease_that_is_over_when_its_extension_is_first_asked_for_is_refused)
 {
     store(1, "a", STORED_READY);
@@ -740,6 +759,8 @@ Suite *suite_new(void)
                  a_lease_that_was_ended_by_a_call_whose_answer_is_lost_has_ended,
                  a_lease_that_is_over_when_its_lost_extension_is_asked_for_again_is_unknown,
                  a_message_that_is_finished_when_its_lost_extension_is_asked_for_again_is_unknown,
+                 a_lease_with_no_time_left_when_its_lost_extension_is_asked_again_is_unknown,
+                 a_lease_with_no_time_left_when_its_extension_is_first_asked_for_is_refused,
                  a_lease_that_is_over_when_its_extension_is_first_asked_for_is_refused,
                  a_delete_that_never_hears_an_answer_is_unknown));
     suite_add_tcase(s, TCASE("topic", counts_are_summed_over_leaders,
