@@ -54,7 +54,8 @@ struct http_options {
     uint16_t port;       /* 0 picks a free one */
     unsigned loops;      /* threads; 0: one per two processors, at least one */
     unsigned connections_max;
-    size_t head_bytes_max;    /* request line and headers together; at most 6 KiB, the default */
+    size_t head_bytes_max;    /* request line and headers; at most 6 KiB, the default; less
+                               * where many headers take libmicrohttpd's memory too */
     size_t body_bytes_max;    /* 413 beyond; 8 MiB by default */
     size_t body_budget_bytes; /* all bodies beyond the arenas together; 503 when spent; 64 MiB */
     unsigned idle_timeout_s;  /* a connection that sends nothing, or too slowly, is closed */

@@ -419,6 +419,20 @@ def a_raw_answer_is_the_message_itself():
         assert w.body == b"k" and len(w.headers["Leaselog-Key"]) == 1024 and shown > 0, w.headers
         assert shown + int(w.headers["Leaselog-Attrs-Omitted"]) == 10, w.headers
         assert s.c.delete(w.headers["Location"]).status == 204
+        # So does a large head of the request, which never costs what a lease needs.
+        s.c.post("/v1/topics/q/messages:batch", {"messages": [{"body": "h", "attributes": {f"a{i}": "v" * 200 for i in range(10)}}]})
+        before = 10
+        for pad in 3000, 4200, 4800, 5400:
+            w = s.c.post(RECEIVE + "?raw&visibility=0", headers={"X-Pad": "p" * pad})
+            shown = sum(name.startswith("Leaselog-Attr-") for name in w.headers)
+            assert w.status == 200 and w.body == b"h" and (shown == 10) == (pad == 3000) and shown <= before, (pad, w.headers)
+            assert shown + int(w.headers.get("Leaselog-Attrs-Omitted", 0)) == 10, (pad, w.headers)
+            assert w.headers["Location"] == f"{LEASES}/{w.headers['Leaselog-Receipt']}" and "Leaselog-Lease-Until" in w.headers, (pad, w.headers)
+            before = shown
+        assert before < 5, before
+        a = s.c.post(RECEIVE + "?raw", headers={"X-Pad": "p" * 5900})
+        assert a.status == 431, a
+        assert s.c.delete(s.c.post(RECEIVE + "?raw").headers["Location"]).status == 204
         problem(s.c.post(RECEIVE + "?raw&max=2"), 400, "invalid_parameter", ("parameter", "max"))
         s.c.patch(b.headers["Location"], {"visibility": 0})
         assert s.c.post(RECEIVE + "?raw=0", headers={"Accept": "application/octet-stream"}).json["messages"][0]["body"] == "x"

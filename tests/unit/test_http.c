@@ -510,6 +510,24 @@ START_TEST(too_many_or_too_large_headers_are_431)
 }
 END_TEST
 
+/* A head of so many bytes, all that it has together, in n headers beside Host. */
+static int ask_with_head(int n, int bytes)
+{
+    int line = (int)strlen("X10: \r\n"),
+        first = (int)strlen("GET /hello HTTP/1.1\r\nHost: h\r\n\r\n");
+    return ask_with_headers(n, (bytes - first) / n - line);
+}
+
+/* What boto3 and the SDKs for JavaScript and Java send is 1.0 to 1.3 KiB in 13 to 16 headers,
+ * beside the session token. */
+START_TEST(signed_heads_with_session_tokens_are_taken_also_through_proxies)
+{
+    ck_assert_int_eq(ask_with_head(12, 1000 + 4096), 200);
+    ck_assert_int_eq(ask_with_head(15, 1300 + 3584), 200);
+    ck_assert_int_eq(ask_with_head(25, 1720 + 2560), 200); /* ten more headers, of 420 bytes */
+}
+END_TEST
+
 /* The head must be there; what is sent behind it lies in the connection's memory too. The number of
  * headers that came back; -1: the head is larger than the limit. */
 static int ask_wide(const char *head, const char *behind)
@@ -673,6 +691,7 @@ static Suite *suite_with(Suite *s, TCase *t)
     tcase_add_test(t, heads_that_promise_large_bodies_spend_no_budget);
     tcase_add_test(t, a_chunked_body_beyond_the_budget_is_503_and_gives_back_what_it_had);
     tcase_add_test(t, too_many_or_too_large_headers_are_431);
+    tcase_add_test(t, signed_heads_with_session_tokens_are_taken_also_through_proxies);
     tcase_add_test(t, an_answer_with_more_headers_than_have_room_is_written_without_them);
     tcase_add_test(t, a_head_that_is_not_refused_leaves_room_for_its_answer);
     tcase_add_test(t, a_large_body_behind_a_head_of_any_size_comes_in_large_pieces);
