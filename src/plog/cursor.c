@@ -241,7 +241,8 @@ static enum err check_place(const struct reading *r, bool message)
     return ERR_OK;
 }
 
-/* The next record of the batch. */
+/* The next record of the batch. Where it is bad nobody goes on: not this cursor, and not the next
+ * one, which would take what lies behind the bad record for it. */
 static enum err take_record(struct plog_log *l, struct reading *r, struct plog_entry *out)
 {
     uint8_t type;
@@ -251,6 +252,7 @@ static enum err take_record(struct plog_log *l, struct reading *r, struct plog_e
         e = check_place(r, type == RECORD_TYPE_MESSAGE);
     if (e != ERR_OK) {
         log_note_corrupt(l, r->file_open ? r->file.view.name : 0, r->h.base_offset, e);
+        leave_batch(l, r);
         return e;
     }
     *out = (struct plog_entry){type, r->offset, r->number, r->h.epoch, payload};
@@ -365,13 +367,24 @@ enum err plog_cursor_at_number(struct plog_log *l, uint64_t number, size_t read_
     return e;
 }
 
+/* Leaves it to the next cursor; the result is what had to go for it, or NULL. Its file may be gone
+ * since it was opened, and whoever removed it has dropped what was kept then: so it is looked for
+ * when the reading is where the next one to remove it would find it. */
+static struct reading *keep(struct plog_log *l, struct reading *r)
+{
+    struct segment_view opened = r->file.view, now;
+    struct reading *out = kept_put(&l->plog->kept, l, r->number, r);
+    if (!segment_look(l, opened.name, &now) || now.swap != opened.swap)
+        kept_drop(l);
+    return out;
+}
+
 void plog_cursor_close(struct plog_cursor *c)
 {
     struct reading *r = reading_of(c);
-    struct plog *p = c->log->plog;
     if (r != NULL && may_be_kept(c->log, r))
-        r = kept_put(&p->kept, c->log, r->number, r);
+        r = keep(c->log, r);
     if (r != NULL)
-        reading_free(p, r);
+        reading_free(c->log->plog, r);
     c->priv[0] = NULL;
 }

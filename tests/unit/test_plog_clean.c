@@ -93,6 +93,23 @@ START_TEST(an_offset_in_a_gap_leads_to_the_first_record_behind_it)
 }
 END_TEST
 
+START_TEST(what_is_cleaned_is_gone_also_for_who_was_about_to_read_on)
+{
+    struct plog_cursor c;
+    struct plog_entry e;
+    rig_fill(200, MESSAGE_BYTES);
+    ck_assert_int_eq(rig_read_number(3), ERR_OK); /* and 4 would be next */
+    ck_assert_int_eq(plog_cursor_at_number(rig.log, 14, 1, &c), ERR_OK);
+    rig_clean_all();
+    ck_assert_int_eq(rig_read_number(4), ERR_GONE);
+    ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_OK);
+    ck_assert_uint_eq(e.number, 14);
+    plog_cursor_close(&c);
+    ck_assert_int_eq(rig_read_number(15), ERR_GONE);
+    ck_assert_int_eq(rig_read_number(23), ERR_OK);
+}
+END_TEST
+
 START_TEST(neighbours_become_one_segment_and_can_be_cleaned_again)
 {
     uint64_t end;
@@ -345,6 +362,7 @@ TCase *tcase_cleaner(void)
     tcase_add_test(t, a_flag_that_is_not_known_is_a_newer_version);
     tcase_add_test(t, what_is_unwanted_goes_and_the_rest_is_read_as_before);
     tcase_add_test(t, an_offset_in_a_gap_leads_to_the_first_record_behind_it);
+    tcase_add_test(t, what_is_cleaned_is_gone_also_for_who_was_about_to_read_on);
     tcase_add_test(t, neighbours_become_one_segment_and_can_be_cleaned_again);
     tcase_add_test(t, a_cleaned_log_outlives_power_cut_and_clean_stop);
     tcase_add_test(t, an_open_cursor_reads_on_over_a_swap);

@@ -205,6 +205,44 @@ START_TEST(what_is_released_or_removed_is_not_held_open)
 }
 END_TEST
 
+START_TEST(what_is_released_under_an_open_cursor_is_closed_with_it)
+{
+    struct plog_log *l = create(0);
+    struct plog_cursor c;
+    fill(l, MESSAGES, 1, 'a');
+    int before = open_now;
+    ck_assert_int_eq(plog_cursor_at_number(l, 0, READ_AHEAD, &c), ERR_OK);
+    ck_assert_int_eq(open_now, before + 1);
+    ck_assert_int_eq(plog_release(l, 150, 300), ERR_OK);
+    ck_assert_uint_gt(plog_start_number(l), 0);
+    plog_cursor_close(&c);
+    ck_assert_int_eq(open_now, before);
+}
+END_TEST
+
+START_TEST(a_batch_of_more_records_than_it_says_stays_bad_for_the_next_reading)
+{
+    struct plog_log *l = create(0);
+    struct plog_batch *b = plog_batch_new(0);
+    struct plog_cursor c;
+    struct plog_entry e;
+    fill(l, BATCH, 1, 'a');
+    for (int i = 0; i < 3; i++)
+        plog_batch_put(b, RECORD_TYPE_MESSAGE, BYTES_OF("one of three"));
+    b->h.records = b->h.messages = 2;
+    plog_append(l, b, 1, 1, true);
+    fill(l, MESSAGES, 1, 'a');
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(plog_cursor_at_number(l, BATCH + 1, READ_AHEAD, &c), ERR_CORRUPT);
+    ck_assert_int_eq(plog_cursor_at_number(l, BATCH, READ_AHEAD, &c), ERR_OK);
+    ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_OK);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(plog_cursor_next(&c, &e), ERR_CORRUPT);
+    plog_cursor_close(&c);
+    ck_assert_int_eq(plog_cursor_at_number(l, BATCH + 1, READ_AHEAD, &c), ERR_CORRUPT);
+}
+END_TEST
+
 Suite *suite_new(void)
 {
     Suite *s = suite_create("plog_kept");
@@ -216,6 +254,8 @@ Suite *suite_new(void)
     tcase_add_test(t, few_files_stay_open_however_many_logs_are_read);
     tcase_add_test(t, after_a_cut_the_new_messages_are_read);
     tcase_add_test(t, what_is_released_or_removed_is_not_held_open);
+    tcase_add_test(t, what_is_released_under_an_open_cursor_is_closed_with_it);
+    tcase_add_test(t, a_batch_of_more_records_than_it_says_stays_bad_for_the_next_reading);
     suite_add_tcase(s, t);
     return s;
 }
