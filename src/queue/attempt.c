@@ -175,21 +175,25 @@ bool attempt_again(struct queue_topic *t, const struct queue_receive *request,
     size_t asked = known < request->max ? known : request->max;
     if (known == 0 || !all_are_held(t, messages, known, visibility_ms))
         return false;
-    for (size_t i = 0; i < asked; i++) {
+    size_t i;
+    for (i = 0; i < asked; i++) {
         struct record_message m;
         struct reader reader;
         reader_init(&reader);
         struct plog_log *log = t->partitions[messages[i].partition].log;
-        if (reader_get(&reader, log, messages[i].lease.number, ATTEMPT_READ_AHEAD, &m) == ERR_OK) {
+        enum err e = reader_get(&reader, log, messages[i].lease.number, ATTEMPT_READ_AHEAD, &m);
+        if (e == ERR_OK) {
             message_copy_out(&m, arena, &out[got]);
             out[got].receive_count = m.receive_count;
             if (lease_again(t, &messages[i], visibility_ms, &out[got], w))
                 messages[got++] = messages[i];
         }
         reader_fini(&reader);
+        if (e != ERR_OK && e != ERR_GONE && e != ERR_NOT_FOUND)
+            break; /* those behind one that cannot be read may be of its group */
     }
     size_t kept = got;
-    for (size_t i = asked; i < known; i++) /* for one that asks for more again */
+    for (; i < known; i++) /* for one that asks for more again */
         messages[kept++] = messages[i];
     if (got > 0)
         attempt_note(t, request->attempt_id, messages, kept);

@@ -10,8 +10,8 @@
 #include "queue/state.h"
 
 enum {
-    FILLS_MAX = 1000,       /* NEEDs that one receive may answer */
-    FILLS_AHEAD_MAX = 20,   /* of them, those that only look for other tenants' messages */
+    FILLS_MAX = 1000,           /* NEEDs that one receive may answer */
+    FILLS_AHEAD_MAX = 20,       /* of them, those that only look for other tenants' messages */
     BODY_READ_AHEAD = 16 << 10, /* the next receive goes on from there */
 };
 
@@ -119,6 +119,17 @@ static enum err lease(struct receiving *r, struct queue_partition *p,
     return e;
 }
 
+/* FIFO: what stands behind one of its message group that could not be read waits with it, until
+ * their lease ends. */
+static bool is_behind_unread(const struct receiving *r, const bool *unread, size_t i)
+{
+    const struct partition_pick *picks = r->grant->picks;
+    for (size_t k = 0; k < i && r->t->fifo; k++)
+        if (unread[k] && picks[k].group_hash == picks[i].group_hash)
+            return true;
+    return false;
+}
+
 /* The picked messages of one partition; what is gone meanwhile is passed over. */
 static enum err read_picked(struct receiving *r, struct queue_partition *p,
                             const struct partition_group_info *group)
@@ -126,15 +137,19 @@ static enum err read_picked(struct receiving *r, struct queue_partition *p,
     struct reader reader;
     reader_init(&reader);
     enum err result = ERR_OK;
+    bool unread[PARTITION_RECEIVE_MAX] = {false};
     for (size_t i = 0; i < r->grant->picks_n; i++) {
         const struct partition_pick *pick = &r->grant->picks[i];
         struct record_message m;
+        if (is_behind_unread(r, unread, i))
+            continue;
         enum err e = reader_get(&reader, p->log, pick->number, BODY_READ_AHEAD, &m);
         if (e == ERR_GONE || e == ERR_NOT_FOUND)
             continue;
         if (e == ERR_CORRUPT)
             copy_rotten(p, 0);
         if (e != ERR_OK) {
+            unread[i] = true;
             result = e;
             continue;
         }

@@ -54,6 +54,63 @@ START_TEST(a_group_comes_in_order_and_blocks_while_one_is_in_flight)
 }
 END_TEST
 
+/* ---- a disk that cannot be read for a moment ---- */
+
+static enum err (*real_read)(void *, int, void *, size_t, uint64_t, size_t *);
+static int reads_to_fail;
+
+static enum err read_or_fail(void *self, int file, void *at, size_t n, uint64_t offset, size_t *got)
+{
+    if (reads_to_fail == 0)
+        return real_read(self, file, at, n, offset, got);
+    reads_to_fail--;
+    return ERR_FAILED;
+}
+
+/* Three messages in segments alone, whose headers are known. */
+static void store_three(void)
+{
+    send_grouped("q.fifo", "a1", "a", "1");
+    send_grouped("q.fifo", "a2", "a", "2");
+    send_grouped("q.fifo", "b1", "b", "3");
+    queue_commit_all(bench.q);
+    bench_stop();
+    bench_start();
+    struct got g = receive_for("q.fifo", 10, 0);
+    ck_assert_str_eq(bodies(&g), "a1 a2 b1");
+    real_read = bench.disk.read;
+    bench.disk.read = read_or_fail;
+}
+
+START_TEST(behind_one_that_cannot_be_read_nothing_of_its_group_comes)
+{
+    store_three();
+    reads_to_fail = 1;
+    struct got g = receive_for("q.fifo", 10, 5000);
+    ck_assert_int_eq(reads_to_fail, 0);
+    ck_assert_str_eq(bodies(&g), "b1");
+    bench_pass(5000);
+    g = receive_for("q.fifo", 10, 5000);
+    ck_assert_str_eq(bodies(&g), "a1 a2 b1");
+    bench.disk.read = real_read;
+}
+END_TEST
+
+START_TEST(an_attempt_that_is_repeated_ends_before_one_that_cannot_be_read)
+{
+    store_three();
+    struct got g = receive_attempt("q.fifo", 10, 5000, "try");
+    ck_assert_uint_eq(g.n, 3);
+    reads_to_fail = 1;
+    g = receive_attempt("q.fifo", 10, 5000, "try");
+    ck_assert_int_eq(reads_to_fail, 0);
+    ck_assert_uint_eq(g.n, 0);
+    g = receive_attempt("q.fifo", 10, 5000, "try");
+    ck_assert_uint_eq(g.n, 3);
+    bench.disk.read = real_read;
+}
+END_TEST
+
 START_TEST(an_expired_group_starts_again_from_its_head)
 {
     send_grouped("q.fifo", "a1", "a", "1");
@@ -365,5 +422,7 @@ TCase *tcase_fifo(void)
     tcase_add_test(t, ten_thousand_attempts_are_remembered_and_then_the_oldest_goes);
     tcase_add_test(t, expired_messages_vanish_in_any_state_and_their_group_goes_on);
     tcase_add_test(t, at_the_in_flight_limit_fifo_recovers_as_soon_as_a_lease_ends);
+    tcase_add_test(t, behind_one_that_cannot_be_read_nothing_of_its_group_comes);
+    tcase_add_test(t, an_attempt_that_is_repeated_ends_before_one_that_cannot_be_read);
     return t;
 }
