@@ -21,12 +21,27 @@ static void need(bool ok, const char *what)
     abort();
 }
 
+/* A signal, as of a fuzzer's timer, leaves it going on by itself. */
+static bool connect_whole(int fd, const struct sockaddr *to, socklen_t n)
+{
+    if (connect(fd, to, n) == 0)
+        return true;
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    int error = 0;
+    socklen_t error_n = sizeof error;
+    if (errno != EINTR)
+        return false;
+    while (poll(&p, 1, -1) < 0 && errno == EINTR)
+        ;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_n) == 0 && error == 0;
+}
+
 static struct http_client client_connect(const struct sockaddr *to, socklen_t n)
 {
     int on = 1;
     int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     need(fd >= 0, "socket");
-    need(connect(fd, to, n) == 0, "connect");
+    need(connect_whole(fd, to, n), "connect");
     need(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0, "TCP_NODELAY");
     return (struct http_client){.fd = fd};
 }
