@@ -198,13 +198,12 @@ static void rest(struct trip *t, int64_t now_ms)
     t->again_ms = now_ms + ms;
 }
 
-/* Also behind one whose message cannot be read for a moment: it may be of its group. */
 static bool is_behind_its_group(const struct move_trips *all, const struct trip *t)
 {
     if (!t->p->topic->fifo || !t->knows_group)
         return false;
     for (size_t i = 0; i < all->n && all->at[i] != t; i++)
-        if (!all->at[i]->knows_group ||
+        if (all->at[i]->knows_group &&
             memcmp(&all->at[i]->group_hash, &t->group_hash, sizeof t->group_hash) == 0)
             return true;
     return false;
