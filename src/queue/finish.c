@@ -80,8 +80,8 @@ static void finish_some(struct queue_partition *p, struct finishing *all, size_t
     lock_give(&p->lk);
 }
 
-/* Partition by partition; then one by one those whose size had to be read first, without the lock. It
- * is known then, or known to be lost. */
+/* Partition by partition; then one by one those whose size had to be read first, without the lock.
+ * It is known then, or known to be lost. */
 static void finish_all(struct queue_topic *t, struct finishing *all, size_t n,
                        enum receipt_rule rule, struct queue_wait *w)
 {
